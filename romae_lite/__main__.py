@@ -1,0 +1,133 @@
+"""Command line: python -m romae_lite list | run | campaign | report."""
+
+import argparse
+import ast
+import dataclasses
+import re
+import signal
+import sys
+
+from . import runs
+from .experiments import EXPERIMENTS, experiment
+from .results import CorruptRecord
+from .training import CheckpointError, Interrupted, printer
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m romae_lite", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    add = commands.add_parser("list", help="experiments, their presets and settings")
+    add.add_argument("experiment", nargs="?", help="show the settings of this one")
+
+    add = commands.add_parser("run", help="train, evaluate and record")
+    add.add_argument("experiment")
+    add.add_argument("--preset", default="paper")
+    add.add_argument("--seeds", type=seeds, default=[0], help="for example 0 or 0-4 or 0,2,5")
+    add.add_argument("--set", dest="overrides", action="append", type=assignment, default=[], metavar="NAME=VALUE")
+    add.add_argument("--device", choices=("cpu",), help="default: the best there is")
+    add.add_argument("--force", action="store_true", help="run again where a record exists")
+
+    add = commands.add_parser("campaign", help="do whatever records are missing, most valuable first")
+    add.add_argument("experiments", nargs="*", help="only these")
+    add.add_argument("--budget", type=seconds, default=float("inf"), help="for example 90s, 60m or 2h")
+    add.add_argument("--device", choices=("cpu",))
+
+    add = commands.add_parser("report", help="every claim of the paper, and ours beside it")
+    add.add_argument("experiments", nargs="*", help="only these")
+
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        return globals()[f"do_{options.command}"](options)
+    except (
+        ValueError,
+        TypeError,
+        OSError,
+        CheckpointError,
+        CorruptRecord,
+        Interrupted,
+        runs.Busy,
+        runs.Stale,
+    ) as error:
+        print(f"romae_lite: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("romae_lite: stopped; call again to go on from the last checkpoint", file=sys.stderr)
+        return 130
+
+
+def do_list(options) -> int:
+    if options.experiment is None:
+        for name, cls in EXPERIMENTS.items():
+            presets = ", ".join(preset for preset in cls.tiers if hasattr(cls, preset))
+            print(f"{name:<16} {cls.__doc__.splitlines()[0]}\n{'':<16} presets: {presets}")
+        return 0
+    cls = experiment(options.experiment)
+    for field in dataclasses.fields(cls):
+        print(f"{field.name:<16} {field.default!r:<16} {field.metadata['doc']}")
+    return 0
+
+
+def do_run(options) -> int:
+    for seed in options.seeds:
+        planned = runs.Planned(
+            experiment=options.experiment, preset=options.preset, seed=seed, overrides=tuple(options.overrides)
+        )
+        had = planned.path.exists() and not options.force
+        record = runs.run(planned, log=printer(), device=options.device, force=options.force)
+        print(f"{planned.path}{' (already recorded)' if had else ''}")
+        for name, value in record.metrics.items():
+            print(f"  {name:<24} {value:.4f}")
+    return 0
+
+
+def do_campaign(options) -> int:
+    done = runs.campaign(
+        options.experiments or None, budget=options.budget, report=print, log=printer, device=options.device
+    )
+    left = runs.missing(options.experiments or None)
+    print(f"{len(done)} recorded, {len(left)} still missing")
+    return 0
+
+
+def do_report(options) -> int:
+    from .report import scoreboard_text
+
+    print(scoreboard_text(options.experiments or None))
+    return 0
+
+
+def seeds(text: str) -> list[int]:
+    """ "0-4" or "0,2,5" -> a list of seeds."""
+    found = []
+    for part in text.split(","):
+        if not (match := re.fullmatch(r"(\d+)(?:-(\d+))?", part)):
+            raise argparse.ArgumentTypeError(f"{text!r}; write seeds as 0 or 0-4 or 0,2,5")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise argparse.ArgumentTypeError(f"{part!r} runs backwards")
+        found += range(first, last + 1)
+    return found
+
+
+def seconds(text: str) -> float:
+    """ "90s", "60m" or "2h" -> seconds."""
+    if not (match := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)):
+        raise argparse.ArgumentTypeError(f"{text!r}; write a budget as 90s, 60m or 2h")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def assignment(text: str) -> tuple[str, object]:
+    """ "epochs=50" -> ("epochs", 50); what is no Python literal stays a string."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r}; write NAME=VALUE")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

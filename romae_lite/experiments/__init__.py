@@ -1,0 +1,13 @@
+"""The experiments of the paper, by name."""
+
+from .base import Experiment
+from .spirals import Spirals
+
+EXPERIMENTS: dict[str, type[Experiment]] = {cls.name: cls for cls in (Spirals,)}
+
+
+def experiment(name: str) -> type[Experiment]:
+    """The class of an experiment. ValueError for a name that is none."""
+    if name not in EXPERIMENTS:
+        raise ValueError(f"experiment is {name!r}; choose one of {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]

@@ -1,0 +1,169 @@
+"""What an experiment is: settings, data, model, loss, metrics. One file beside this one for each."""
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..masking import split, take
+from ..model import RoMAE, reconstruction_loss
+from ..tokens import Tokens
+from ..training import Recipe, fit, mixed
+
+
+class Splits(NamedTuple):
+    train: Tokens
+    valid: Tokens
+    test: Tokens
+
+
+def setting(default: Any, doc: str, *, low: float | None = None, high: float | None = None, choices=None):
+    """A field of an experiment: its default, what it means, and what it accepts (bounds inclusive)."""
+    return field(default=default, metadata={"doc": doc, "low": low, "high": high, "choices": choices})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Base class. Subclasses add settings as fields and fill in `data`, `build`, `evaluate`, `paper` and `quick`.
+
+    Every field is checked on construction: ValueError or TypeError name the field, the value and what it accepts.
+    """
+
+    name: ClassVar[str]
+    # preset -> tier of its records: "own" is our settings on the whole data set, "smoke" proves that the code runs
+    tiers: ClassVar[dict[str, str]] = {"paper": "paper", "best": "own", "quick": "smoke"}
+    neutral: ClassVar[frozenset[str]] = frozenset({"precision", "compile"})  # change the speed, not the protocol
+    campaign: ClassVar[tuple[tuple[str, int], ...]] = ()  # (preset, number of seeds) to record, most valuable first
+    deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
+
+    epochs: int = setting(1, "passes over the training set", low=1)
+    batch: int = setting(32, "samples per step", low=1)
+    lr: float = setting(3e-4, "peak learning rate", low=1e-12, high=10)
+    warmup_share: float = setting(0.1, "share of the steps in which the learning rate warms up", low=0, high=1)
+    schedule: str = setting("cosine", "after the warm-up", choices=("cosine", "global-cosine", "constant"))
+    optimizer: str = setting("adamw", "optimizer", choices=("adamw", "sgd"))
+    beta1: float = setting(0.9, "AdamW's first beta, or SGD's momentum", low=0, high=0.9999)
+    beta2: float = setting(0.999, "AdamW's second beta", low=0, high=0.99999)
+    weight_decay: float = setting(0.01, "decoupled weight decay", low=0)
+    clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
+    precision: str = setting("fp32", "arithmetic", choices=("fp32", "bf16", "fp16", "auto"))
+    compile: bool = setting(False, "use torch.compile")
+    keep: str = setting(
+        "last", "whose weights to keep: the last step's or the best on validation", choices=("last", "best")
+    )
+
+    def __post_init__(self):
+        hints = typing.get_type_hints(type(self))
+        for f in fields(self):
+            _check(f, hints[f.name], getattr(self, f.name))
+
+    def replace(self, **changes) -> Self:
+        """The same experiment with some settings changed. TypeError for a name that is no setting."""
+        known = [f.name for f in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise TypeError(f"{name!r} is no setting of {self.name}; it has {', '.join(known)}")
+        return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def preset(cls, name: str) -> Self:
+        if name not in cls.tiers or not hasattr(cls, name):
+            have = ", ".join(n for n in cls.tiers if hasattr(cls, n))
+            raise ValueError(f"preset is {name!r}; {cls.name} has {have}")
+        return getattr(cls, name)()
+
+    def config(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def recipe(self, samples: int) -> Recipe:
+        """The settings of the optimiser for a training set of so many samples."""
+        steps = self.epochs * math.ceil(samples / self.batch)
+        return Recipe(
+            epochs=self.epochs, batch=self.batch, lr=self.lr, warmup=round(self.warmup_share * steps),
+            schedule=self.schedule, optimizer=self.optimizer, betas=(self.beta1, self.beta2),
+            weight_decay=self.weight_decay, clip=self.clip, precision=self.precision, compile=self.compile,
+            keep=self.keep,
+        )  # fmt: skip
+
+    # What a subclass fills in ---------------------------------------------------------------------------------------
+
+    def data(self, seed: int) -> Splits:
+        """Training, validation and test set. Splits never share a random stream."""
+        raise NotImplementedError
+
+    def build(self, seed: int) -> nn.Module:
+        """A fresh model."""
+        raise NotImplementedError
+
+    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        """One training loss; masks are drawn from the generator."""
+        raise NotImplementedError
+
+    def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        """Metrics as plain means over the test points. The first one is the main one."""
+        raise NotImplementedError
+
+    def baselines(self, tokens: Tokens) -> dict[str, float]:
+        """Metrics of other predictors on the same test set."""
+        return {}
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        """Small arrays to keep beside the record, for figures."""
+        return {}
+
+    # What they share ------------------------------------------------------------------------------------------------
+
+    def train(
+        self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options
+    ) -> tuple[nn.Module, list[dict]]:
+        """Build a model and fit it: (model, history). Experiments with two stages override this."""
+        model = self.build(seed)
+        history = fit(
+            model, data.train, self.loss, self.recipe(len(data.train)), seed=seed,
+            validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
+            checkpoint=checkpoint, log=log, **options,
+        )  # fmt: skip
+        return model, history
+
+
+def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
+    """Reconstruction loss of the hidden tokens (B, N) bool: what every pre-training and interpolation run minimises."""
+    where = split(hidden, batch.real)
+    return reconstruction_loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
+
+
+def numpy_rng(seed: int, *stream: int) -> np.random.Generator:
+    """A numpy generator of its own for every (seed, stream)."""
+    return np.random.default_rng(np.random.SeedSequence((seed, *stream)))
+
+
+def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
+    """A model with the weights that belong to this seed; the global generator stays as it was."""
+    with torch.random.fork_rng():
+        torch.manual_seed(mixed(seed, 0))
+        return build()
+
+
+def _check(f: dataclasses.Field, hint, value) -> None:
+    """One setting against its annotation, bounds and choices."""
+    allowed = hint.__args__ if isinstance(hint, types.UnionType) else (hint,)
+    wide = allowed + (int,) * (float in allowed)  # 1 will do for 1.0; True is no number
+    if type(value) not in wide or (isinstance(value, float) and not math.isfinite(value)):
+        names = " or ".join("None" if t is type(None) else t.__name__ for t in allowed)
+        raise TypeError(f"{f.name} is {value!r}; it must be {names}: {f.metadata['doc']}")
+    low, high, choices = (f.metadata[key] for key in ("low", "high", "choices"))
+    if choices is not None and value not in choices:
+        raise ValueError(f"{f.name} is {value!r}; choose one of {', '.join(map(repr, choices))}")
+    if value is not None and ((low is not None and value < low) or (high is not None and value > high)):
+        limits = (
+            f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"in [{low:g}, {high:g}]"
+        )
+        raise ValueError(f"{f.name} is {value!r}; it must be {limits}: {f.metadata['doc']}")

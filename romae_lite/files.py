@@ -1,0 +1,31 @@
+"""Writing files so that a reader never sees half of one."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def atomic_write(path: Path, data: bytes) -> None:
+    """Write data to path, or leave what was there: a temporary file beside it, flushed to disk, then renamed.
+
+    Raises OSError naming the path where the disk is full or the folder cannot be written; the old file survives.
+    """
+    path = Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise OSError(
+                error.errno, f"could not write {path}: {error.strerror}; what was there before is intact"
+            ) from error
+        raise

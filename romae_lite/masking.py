@@ -1,0 +1,110 @@
+"""Which tokens are hidden: vectorised, seeded, blind to padding (paper Sec. 4.2; He et al., 2022).
+
+`hide` draws the mask; `split` turns it into index tensors that gather the visible tokens for the encoder and the hidden
+ones for the decoder. Everything is a sort: no loop over samples, the same work for equal and for varying numbers.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+def hide(
+    real: Tensor,
+    *,
+    ratio: float | tuple[float, float] | None = None,
+    visible: int | Tensor | None = None,
+    generator: torch.Generator,
+) -> Tensor:
+    """Choose tokens to hide, uniformly at random among the real ones.
+
+    real       (B, N) bool, True where there is a token
+    ratio      fraction to hide: ceil(ratio * real tokens) of each sample. A pair (low, high) draws one per sample.
+    visible    instead of a ratio: how many tokens stay visible, one number or (B,) numbers
+    generator  source of randomness, on any device
+
+    Returns (B, N) bool, True where hidden. Every sample keeps at least one visible and one hidden token.
+
+    Raises ValueError for samples with fewer than two real tokens, ratios outside (0, 1), and counts that leave nothing
+    to hide.
+    """
+    rows = real.sum(1)  # (B,)
+    if (short := rows < 2).any():
+        raise ValueError(
+            f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real token(s); masking needs one to show and "
+            "one to hide"
+        )
+    if (ratio is None) == (visible is None):
+        raise ValueError("give either ratio or visible")
+    device = generator.device
+    if visible is not None:
+        keep = torch.as_tensor(visible, device=real.device).expand(len(rows))
+        if ((keep < 1) | (keep >= rows)).any():
+            bad = int(((keep < 1) | (keep >= rows)).nonzero()[0])
+            raise ValueError(
+                f"visible is {int(keep[bad])} for sample {bad} with {int(rows[bad])} real tokens; "
+                f"it must lie in 1..{int(rows[bad]) - 1}"
+            )
+    else:
+        low, high = ratio if isinstance(ratio, tuple) else (ratio, ratio)
+        if not 0 < low <= high < 1:
+            raise ValueError(f"ratio is {ratio}; it must lie strictly between 0 and 1")
+        share = torch.full((len(rows),), low, dtype=torch.float64)
+        if high > low:
+            share = low + (high - low) * torch.rand(len(rows), dtype=torch.float64, generator=generator, device=device)
+        # the 1e-9 keeps ceil(0.6 * 75) at 45 where floating point says 45.00000000000001
+        hidden = (share.to(real.device) * rows - 1e-9).ceil().long()
+        keep = (rows - hidden).clamp(min=1).minimum(rows - 1)
+    noise = torch.rand(real.shape, generator=generator, device=device).to(real.device)
+    rank = noise.masked_fill(~real, 2.0).argsort(1).argsort(1)  # padding ranks last
+    return (rank >= keep[:, None]) & real
+
+
+@dataclass(frozen=True)
+class Split:
+    """Indices of visible and hidden tokens. V and M are the largest counts in the batch; where a sample has fewer, its
+    row is filled up with other indices and the pad mask says so (None where nothing is filled up)."""
+
+    visible: Tensor  # (B, V) long
+    hidden: Tensor  # (B, M) long
+    visible_pad: Tensor | None  # (B, V) bool
+    hidden_pad: Tensor | None  # (B, M) bool
+
+
+def split(hidden: Tensor, real: Tensor) -> Split:
+    """hidden, real (B, N) bool -> Split. Raises ValueError where a sample has no visible or no hidden token."""
+    if hidden.shape != real.shape:
+        raise ValueError(f"hidden has shape {tuple(hidden.shape)}, real {tuple(real.shape)}; they must agree")
+    visible, hidden = real & ~hidden, real & hidden
+    n_visible, n_hidden = visible.sum(1), hidden.sum(1)
+    for name, count in (("visible", n_visible), ("hidden", n_hidden)):
+        if (count == 0).any():
+            raise ValueError(f"sample {int((count == 0).nonzero()[0])} has no {name} token")
+    visible_index, visible_pad = _indices(visible, n_visible)
+    hidden_index, hidden_pad = _indices(hidden, n_hidden)
+    return Split(visible_index, hidden_index, visible_pad, hidden_pad)
+
+
+def _indices(chosen: Tensor, count: Tensor) -> tuple[Tensor, Tensor | None]:
+    """chosen (B, N) bool with `count` (B,) true entries -> their indices in order, and padding if counts differ."""
+    width = int(count.max())
+    index = (~chosen).byte().argsort(dim=1, stable=True)[:, :width]
+    if int(count.min()) == width:
+        return index, None
+    return index, torch.arange(width, device=chosen.device) >= count[:, None]
+
+
+def take(x: Tensor, index: Tensor) -> Tensor:
+    """x (B, N, ...), index (B, K) -> (B, K, ...): the tokens at the given indices of each sample."""
+    return x[torch.arange(len(x), device=x.device)[:, None], index]
+
+
+def restore(visible: Tensor, hidden: Tensor, where: Split, n: int) -> Tensor:
+    """Inverse of taking: visible (B, V, P) and hidden (B, M, P) -> (B, n, P), zero where there is no token."""
+    out = visible.new_zeros(len(visible), n, visible.shape[-1])
+    for x, index, pad in ((visible, where.visible, where.visible_pad), (hidden, where.hidden, where.hidden_pad)):
+        rows = torch.arange(len(x), device=x.device)[:, None].expand_as(index)
+        keep = torch.ones_like(index, dtype=torch.bool) if pad is None else ~pad
+        out[rows[keep], index[keep]] = x[keep]
+    return out

@@ -1,0 +1,316 @@
+"""The Rotary Masked Autoencoder: a standard Transformer whose attention turns queries and keys by continuous positions.
+
+    tokens ──> hide 75 % ──> embed ──> [CLS] + visible ──> encoder ──> project ──┐
+                                                                                ├──> decoder ──> head on hidden tokens
+                      positions of the hidden tokens ──> mask token at each ────┘
+
+`RoMAE` is the whole of it, for pre-training and interpolation (paper Sec. 4.2); `RoMAEPredictor` is its encoder with a
+head, for classification and regression. Attention gets a mask only where there is padding.
+
+Shapes: B batch, N tokens, V visible, M hidden, P numbers in a patch, D axes, E model dimension, H heads.
+"""
+
+import math
+import re
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import Tensor, nn
+
+from .masking import Split, take
+from .rope import PositionEncoding, rotate
+from .tokens import Tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """Width and depth of a stack of blocks (Table 8)."""
+
+    dim: int  # E, the model dimension (d_model)
+    heads: int
+    depth: int  # number of blocks
+    ff: int  # hidden width of the feed-forward part
+
+    def __post_init__(self):
+        for name in ("dim", "heads", "depth", "ff"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.dim % (2 * self.heads):
+            raise ValueError(
+                f"dim is {self.dim}; {self.heads} heads of an even size need a multiple of {2 * self.heads}"
+            )
+
+    @property
+    def head_dim(self) -> int:
+        return self.dim // self.heads
+
+
+SIZES = {
+    "tiny-shallow": Size(dim=180, heads=3, depth=2, ff=720),
+    "tiny": Size(dim=180, heads=3, depth=12, ff=720),
+    "small": Size(dim=432, heads=6, depth=12, ff=1728),
+    "base": Size(dim=720, heads=12, depth=12, ff=2880),
+}
+
+
+def size(name: str, **changes: int) -> Size:
+    """A size of Table 8 by name, or one spelt out as dim x heads x depth x ff ("96x4x3x384"); with fields changed
+    where asked: size("tiny", dim=432)."""
+    if name in SIZES:
+        return replace(SIZES[name], **changes)
+    if not re.fullmatch(r"\d+x\d+x\d+x\d+", name):
+        raise ValueError(
+            f"size is {name!r}; choose one of {', '.join(SIZES)}, or spell it out as dim x heads x depth x ff"
+        )
+    dim, heads, depth, ff = map(int, name.split("x"))
+    return replace(Size(dim=dim, heads=heads, depth=depth, ff=ff), **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """Everything that shapes a model."""
+
+    patch: int  # P, numbers in one token
+    axes: int  # D, dimensions of a position
+    encoder: Size = SIZES["tiny"]
+    decoder: Size = SIZES["tiny-shallow"]  # what the paper uses throughout
+    cls: bool = True  # put a learned [CLS] token at position 0 of every axis
+    positions: PositionEncoding = PositionEncoding()
+    dropout: float = 0.0  # after the feed-forward part and before the head
+    drop_path: float = 0.0  # stochastic depth of the last block; grows linearly from 0 at the first
+
+    def __post_init__(self):
+        for name in ("patch", "axes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("dropout", "drop_path"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must lie in [0, 1)")
+        for name in ("encoder", "decoder"):
+            stack = getattr(self, name)
+            if stack.head_dim % (2 * self.axes):
+                raise ValueError(
+                    f"head_dim of the {name} is {stack.head_dim}; {self.axes} axes need a multiple of {2 * self.axes}"
+                )
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention with rotated queries and keys (paper Eq. 1 and 4). No biases.
+
+    Scores are divided by sqrt(head_dim), as the authors' code does (deviation D2: their Eq. 1 says d_model).
+    """
+
+    def __init__(self, dim: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(dim, 3 * dim, bias=False)
+        self.out = nn.Linear(dim, dim, bias=False)
+
+    def forward(self, x: Tensor, rotation: tuple[Tensor, Tensor] | None, pad: Tensor | None, record=None) -> Tensor:
+        """x (B, N, E); rotation: cos, sin (B, N, 1, head_dim / 2); pad (B, N), True where no one may look."""
+        heads = rearrange(self.qkv(x), "b n (h d) -> b n h d", h=3 * self.heads)  # queries, then keys, then values
+        qk, v = heads[:, :, : 2 * self.heads], heads[:, :, 2 * self.heads :]
+        if rotation is not None:
+            qk = rotate(qk, *rotation)
+        q, k = qk.transpose(1, 2).chunk(2, dim=1)  # (B, H, N, head_dim) each
+        v = v.transpose(1, 2)  # (B, H, N, head_dim)
+        mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N), True where to look
+        if record is not None:
+            score = q @ k.mT / math.sqrt(q.shape[-1])  # (B, H, N, N)
+            record["attention"] = (score if mask is None else score.masked_fill(~mask, -math.inf)).softmax(-1)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.out(rearrange(y, "b h n d -> b n (h d)"))
+
+
+class FeedForward(nn.Module):
+    """E -> ff -> E with SiLU and no biases. Dropout after the second layer (deviation D12)."""
+
+    def __init__(self, dim: int, hidden: int, dropout: float):
+        super().__init__()
+        self.up = nn.Linear(dim, hidden, bias=False)
+        self.down = nn.Linear(hidden, dim, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.dropout(self.down(F.silu(self.up(x))))
+
+
+def norm(dim: int) -> nn.RMSNorm:
+    """RMSNorm with the authors' tiny eps: a token that is all zeros would meet a gradient a million times too large,
+    which is why the mask token does not start at zero (deviation D3)."""
+    return nn.RMSNorm(dim, eps=1e-12)
+
+
+class Block(nn.Module):
+    """x + attention(norm(x)), then + feed-forward(norm(x)). In training, each branch is left out for a random
+    `drop_path` of the samples (stochastic depth)."""
+
+    def __init__(self, size: Size, dropout: float, drop_path: float):
+        super().__init__()
+        self.norm1, self.norm2 = norm(size.dim), norm(size.dim)
+        self.attention = Attention(size.dim, size.heads)
+        self.ff = FeedForward(size.dim, size.ff, dropout)
+        self.drop_path = drop_path
+
+    def forward(self, x: Tensor, rotation, pad: Tensor | None, record=None) -> Tensor:
+        x = x + self.skip(self.attention(self.norm1(x), rotation, pad, record))
+        return x + self.skip(self.ff(self.norm2(x)))
+
+    def skip(self, branch: Tensor) -> Tensor:
+        if not self.training or self.drop_path == 0:
+            return branch
+        keep = torch.rand(len(branch), 1, 1, device=branch.device) >= self.drop_path  # (B, 1, 1)
+        return branch * keep / (1 - self.drop_path)
+
+
+class Stack(nn.Module):
+    """Blocks one after the other, no norm at the end. The rotation is computed once, here, and shared by all blocks."""
+
+    def __init__(self, size: Size, config: ModelConfig):
+        super().__init__()
+        rates = torch.linspace(0, config.drop_path, size.depth).tolist()  # deviation D11
+        self.blocks = nn.ModuleList(Block(size, config.dropout, rate) for rate in rates)
+        self.encoding, self.head_dim = config.positions, size.head_dim
+
+    def forward(self, x: Tensor, positions: Tensor, pad: Tensor | None, record: dict | None = None, name="") -> Tensor:
+        """x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, N, E).
+
+        record: a dict that receives {name.i.attention (B, H, N, N), name.i.out (B, N, E)} for every block i.
+        """
+        added = self.encoding.embedding(positions, x.shape[-1])
+        if added is not None:
+            x = x + added.type_as(x)
+        rotation = self.encoding.rotation(positions, self.head_dim)
+        for i, block in enumerate(self.blocks):
+            notes = None if record is None else {}
+            x = block(x, rotation, pad, notes)
+            if record is not None:
+                record |= {f"{name}.{i}.{key}": value for key, value in notes.items()} | {f"{name}.{i}.out": x}
+        return x
+
+
+class Encoder(nn.Module):
+    """Embed patches, put [CLS] in front, run the blocks. What pre-training hands on to fine-tuning, whole (D4)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.embed = nn.Linear(config.patch, config.encoder.dim)
+        self.cls = nn.Parameter(torch.randn(config.encoder.dim) * 0.02) if config.cls else None
+        self.stack = Stack(config.encoder, config)
+
+    def forward(self, values: Tensor, positions: Tensor, pad: Tensor | None, record=None):
+        """values (B, V, P), positions (B, V, D), pad (B, V) or None.
+
+        Returns the encoded tokens with their positions and pad mask, each with [CLS] (at position 0) in front if the
+        model has one: (B, V', E), (B, V', D), (B, V') or None.
+        """
+        x = self.embed(values).float()  # the residual stream stays float32 under autocast
+        if self.cls is not None:
+            x = torch.cat((self.cls.expand(len(x), 1, -1), x), dim=1)
+            positions = F.pad(positions, (0, 0, 1, 0))  # (B, 1 + V, D), zeros in front
+            pad = None if pad is None else F.pad(pad, (1, 0))
+        return self.stack(x, positions, pad, record, "encoder"), positions, pad
+
+
+class Head(nn.Sequential):
+    """Dropout, norm, linear with bias: E -> outputs. Float32 even under autocast: bfloat16 keeps three digits."""
+
+    def __init__(self, dim: int, outputs: int, dropout: float):
+        super().__init__(nn.Dropout(dropout), norm(dim), nn.Linear(dim, outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            return super().forward(x.float())
+
+
+class RoMAE(nn.Module):
+    """Masked autoencoder: sees the visible tokens, predicts the hidden ones from their positions alone."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config)
+        self.project = nn.Linear(config.encoder.dim, config.decoder.dim)
+        self.mask_token = nn.Parameter(torch.randn(config.decoder.dim) * 0.02)  # not zeros: deviation D3
+        self.decoder = Stack(config.decoder, config)
+        self.head = Head(config.decoder.dim, config.patch, config.dropout)
+
+    def forward(self, tokens: Tokens, where: Split, record: dict | None = None) -> Tensor:
+        """Predicted values of the hidden tokens, (B, M, P).
+
+        record: a dict that receives the inputs, attention maps and outputs of every block (shapes in `Stack`).
+        """
+        check_shapes(self.config, tokens)
+        x, positions, pad = self.encoder(
+            take(tokens.values, where.visible), take(tokens.positions, where.visible), where.visible_pad, record
+        )
+        hidden = take(tokens.positions, where.hidden)  # (B, M, D)
+        x = self.project(x).float()
+        x = torch.cat((x, self.mask_token.expand(*hidden.shape[:2], -1)), dim=1)  # (B, V' + M, E)
+        if pad is not None or where.hidden_pad is not None:
+            pad = torch.cat((_or_false(pad, positions), _or_false(where.hidden_pad, hidden)), dim=1)
+        x = self.decoder(x, torch.cat((positions, hidden), dim=1), pad, record, "decoder")
+        return self.head(x[:, -hidden.shape[1] :])
+
+
+class RoMAEPredictor(nn.Module):
+    """Encoder and head: K outputs from the [CLS] token, from the mean over real tokens, or from every token.
+
+    pool: "cls" -> (B, K), "mean" -> (B, K), "token" -> (B, N, K).
+    """
+
+    def __init__(self, config: ModelConfig, outputs: int, pool: str = "cls"):
+        super().__init__()
+        if pool not in ("cls", "mean", "token"):
+            raise ValueError(f"pool is {pool!r}; choose cls, mean or token")
+        if pool == "cls" and not config.cls:
+            raise ValueError("pool is 'cls', but the model has no [CLS] token; set cls=True or pool='mean'")
+        self.config, self.pool = config, pool
+        self.encoder = Encoder(config)
+        self.head = Head(config.encoder.dim, outputs, config.dropout)
+
+    def start_from(self, pretrained: RoMAE) -> "RoMAEPredictor":
+        """Take over a pre-trained encoder, patch embedding and [CLS] included (deviation D4). Returns self."""
+        self.encoder.load_state_dict(pretrained.encoder.state_dict())
+        return self
+
+    def forward(self, tokens: Tokens, record: dict | None = None) -> Tensor:
+        check_shapes(self.config, tokens)
+        x, _, _ = self.encoder(tokens.values, tokens.positions, tokens.pad, record)
+        if self.pool == "cls":
+            return self.head(x[:, 0])
+        x = x[:, self.config.cls :]  # (B, N, E), without [CLS]
+        if self.pool == "token":
+            return self.head(x)
+        real = tokens.real[..., None]
+        return self.head((x * real).sum(1) / real.sum(1))
+
+
+def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
+    """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) or None."""
+    error = (prediction.float() - target.float()).square().mean(-1)  # (B, M)
+    return error.mean() if pad is None else error[~pad].mean()
+
+
+def normalised(target: Tensor) -> Tensor:
+    """Each patch standardised by its own mean and variance, the target of MAE's image models. (B, M, P) -> same."""
+    variance, mean = torch.var_mean(target, dim=-1, keepdim=True)
+    return (target - mean) * (variance + 1e-6).rsqrt()
+
+
+def count_parameters(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters())
+
+
+def check_shapes(config: ModelConfig, tokens: Tokens) -> None:
+    """ValueError where tokens do not fit the model."""
+    found = {"patch": tokens.values.shape[-1], "axes": tokens.positions.shape[-1]}
+    for name, got in found.items():
+        if got != (want := getattr(config, name)):
+            raise ValueError(f"the model was built for {name}={want}; these tokens have {name}={got}")
+
+
+def _or_false(pad: Tensor | None, positions: Tensor) -> Tensor:
+    return torch.zeros(positions.shape[:2], dtype=torch.bool, device=positions.device) if pad is None else pad

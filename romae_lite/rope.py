@@ -1,0 +1,111 @@
+"""Continuous axial p-RoPE: frequencies -> angles -> rotate, three pure functions (paper Sec. 3.1 and 4, Eq. 2-4).
+
+RoPE turns pairs of channels of queries and keys by an angle proportional to the token's position, so that the score of
+two tokens depends on the difference of their positions only. Nothing in it asks positions to be integers: here they are
+real numbers, on any number of axes (time; row and column; band and time ...).
+
+    channels of one head, 2 axes, head_dim 8:      | first halves  | second halves |
+                                              x =  [ a0 a1  b0 b1    a2 a3  b2 b3 ]     a: axis 0, b: axis 1
+    pairs that turn together:                      (a0,a2) (a1,a3) (b0,b2) (b1,b3)
+
+All axes' first halves stand beside all axes' second halves, so one rotation serves any number of axes. The authors'
+layout ([a0 a1 a2 a3 b0 b1 b2 b3]) is the same up to a fixed permutation of channels, which the projections learn.
+
+Shapes: B batch, N tokens, D axes, H heads, F = head_dim / 2 pairs.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0) -> Tensor:
+    """Radians per unit of position for each of the ``dim / 2`` pairs of one axis, float64, shape (dim / 2,).
+
+    Pair i turns base^(-2i / dim) radians per unit: the first turns one radian, the last hardly moves. p-RoPE (Barbero
+    et al., 2025) keeps the fraction ``p`` of *largest* frequencies and sets the others to zero, which leaves those
+    channels free of position (deviation D1: the paper's sentence says smallest, its code keeps the largest).
+
+    Raises ValueError where dim is not a positive even number, p is outside [0, 1] or base is not above 1.
+    """
+    if dim < 2 or dim % 2:
+        raise ValueError(f"dim is {dim}; every axis needs an even, positive number of channels")
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}; the fraction of rotated pairs lies in [0, 1]")
+    if not base > 1:
+        raise ValueError(f"base is {base}; it must be greater than 1")
+    pair = torch.arange(dim // 2, dtype=torch.float64)
+    kept = int(p * dim // 2)
+    return torch.where(pair < kept, base ** (-2 * pair / dim), 0.0)
+
+
+def angles(positions: Tensor, freqs: Tensor) -> Tensor:
+    """Angle of every pair at every position, in [0, 2 pi), float32, shape (B, N, D * F_axis).
+
+    positions (B, N, D), freqs (F_axis,). The product is formed and reduced modulo 2 pi in float64 and only then cast:
+    in float32 alone the score of two tokens drifts by 6e-4 at positions around 1e4 and 0.17 around 1e6 (deviation D13).
+    Devices without float64 (Apple's MPS) fall back to float32 and so to that drift.
+    """
+    wide = torch.float32 if positions.device.type == "mps" else torch.float64
+    turns = positions.to(wide)[..., None] * freqs.to(positions.device, wide)  # (B, N, D, F_axis)
+    return turns.remainder(2 * math.pi).flatten(-2).float()  # (B, N, D * F_axis)
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn each pair of channels of x by its angle.
+
+    x (B, N, heads, head_dim); cos, sin (B, N, 1, head_dim / 2). Runs in float32, returns the dtype it was given.
+
+        x: [x0 x1 | x2 x3]  ->  [x0 cos - x2 sin, x1 cos - x3 sin | x2 cos + x0 sin, x3 cos + x1 sin]
+    """
+    first, second = x.float().chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1).type_as(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionEncoding:
+    """How a stack of blocks gets to know positions. Two hooks, and every variant fills one of them:
+
+    * ``rotation(positions, head_dim)`` -> (cos, sin) for `rotate`, or None: applied to queries and keys of every layer;
+    * ``embedding(positions, dim)`` -> (B, N, dim) to be added to the tokens once, or None.
+
+    kind: "rope" (continuous), "quantised" (positions rounded to whole numbers, what RoPE on a grid does), "absolute"
+    (sines and cosines of the position added to the tokens, at the same real positions in encoder and decoder), "none".
+    """
+
+    kind: str = "rope"
+    p: float = 0.75
+    base: float = 10_000.0
+
+    KINDS = ("rope", "quantised", "absolute", "none")
+
+    def __post_init__(self):
+        if self.kind not in self.KINDS:
+            raise ValueError(f"encoding is {self.kind!r}; choose one of {', '.join(self.KINDS)}")
+        frequencies(2, self.p, self.base)  # validates p and base
+
+    def rotation(self, positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor] | None:
+        """positions (B, N, D) -> cos and sin, each (B, N, 1, head_dim / 2), float32."""
+        if self.kind not in ("rope", "quantised"):
+            return None
+        if self.kind == "quantised":
+            positions = positions.round()
+        phase = angles(positions, frequencies(self.axis_dim(head_dim, positions), self.p, self.base))
+        return phase.cos()[:, :, None], phase.sin()[:, :, None]
+
+    def embedding(self, positions: Tensor, dim: int) -> Tensor | None:
+        """positions (B, N, D) -> (B, N, dim), float32: per axis, sines then cosines (Vaswani et al., 2017)."""
+        if self.kind != "absolute":
+            return None
+        phase = angles(positions, frequencies(self.axis_dim(dim, positions), 1.0, self.base))
+        return torch.cat((phase.sin(), phase.cos()), dim=-1)
+
+    @staticmethod
+    def axis_dim(dim: int, positions: Tensor) -> int:
+        """Channels per axis; ValueError where the channels cannot be shared out in pairs."""
+        axes = positions.shape[-1]
+        if dim % (2 * axes):
+            raise ValueError(f"{dim} channels cannot hold pairs for {axes} axes: need a multiple of {2 * axes}")
+        return dim // axes

@@ -1,0 +1,223 @@
+"""From an experiment to a record: one run, and campaigns of runs that can be stopped at any time.
+
+A run trains, evaluates and writes ``results/<experiment>/<name>.json``. A run whose record exists is skipped; one that
+was killed goes on from its checkpoint and ends in the same numbers.
+"""
+
+import datetime
+import fcntl
+import hashlib
+import importlib.metadata
+import os
+import platform
+import resource
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from . import results
+from .experiments import EXPERIMENTS, experiment
+from .experiments.base import Experiment, Splits
+from .model import count_parameters
+from .results import CorruptRecord, Record
+from .training import CheckpointError, Interrupted, accelerator_for
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+class Stale(RuntimeError):
+    """A record of the same name was made with other settings."""
+
+
+class Busy(RuntimeError):
+    """Another process is at work on the same run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """One run: an experiment's preset with settings changed, and a seed."""
+
+    experiment: str
+    preset: str
+    seed: int
+    overrides: tuple[tuple[str, object], ...] = ()
+
+    def build(self) -> Experiment:
+        return experiment(self.experiment).preset(self.preset).replace(**dict(self.overrides))
+
+    @property
+    def name(self) -> str:
+        return results.name(self.preset, dict(self.overrides), self.seed)
+
+    @property
+    def path(self) -> Path:
+        return results.results_dir() / self.experiment / f"{self.name}.json"
+
+    @property
+    def checkpoint(self) -> Path:
+        root = os.environ.get("ROMAE_CHECKPOINTS") or PACKAGE.parent / "checkpoints"
+        return Path(root) / self.experiment / f"{self.name}.safetensors"
+
+    @property
+    def command(self) -> str:
+        changes = "".join(f" --set {name}={value}" for name, value in self.overrides)
+        return f"python -m romae_lite run {self.experiment} --preset {self.preset} --seeds {self.seed}{changes}"
+
+    def tier(self, exp: Experiment) -> str:
+        """The preset's tier; "reduced" where settings that matter were changed."""
+        tier = exp.tiers[self.preset]
+        matter = {name for name, _ in self.overrides} - exp.neutral
+        return "reduced" if matter and tier != "smoke" else tier
+
+
+def run(
+    planned: Planned,
+    *,
+    log: Callable[[dict], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    device: str | None = None,
+    force: bool = False,
+) -> Record:
+    """Carry out one run, or return its record if there is one.
+
+    Raises Stale where a record of that name has other settings (``force`` runs it again), Busy where another process is
+    on it, CheckpointError where its checkpoint cannot be trusted, Interrupted where ``stop`` said so.
+    """
+    exp = planned.build()
+    with _locked(planned.checkpoint):
+        if planned.path.exists() and not force:
+            record = results.load(planned.path)
+            if record.config != exp.config():
+                raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
+            return record
+        accelerator = accelerator_for(exp.precision, device)
+        data = exp.data(planned.seed)
+        model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
+        metrics = exp.evaluate(model, data.test) | exp.baselines(data.test)
+        record = Record(
+            experiment=planned.experiment,
+            preset=planned.preset,
+            tier=planned.tier(exp),
+            config=exp.config(),
+            seed=planned.seed,
+            metrics=metrics,
+            history=history,
+            parameters=count_parameters(model),
+            device=device_name(accelerator.device),
+            precision=accelerator.mixed_precision.replace("no", "fp32"),
+            wall_seconds=history[-1]["seconds"],
+            peak_memory_mb=peak_memory_mb(accelerator.device),
+            tokens_per_second=history[-1]["tokens_per_second"],
+            versions=versions(),
+            commit=commit(),
+            data_fingerprint=fingerprint(data),
+            command=planned.command,
+            deviations=list(exp.deviations),
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        )
+        if accelerator.is_main_process:
+            arrays = exp.arrays(model, data)
+            if arrays:
+                results.save_arrays(planned.path.with_suffix(".npz"), **arrays)
+            record.save(planned.path)
+            planned.checkpoint.unlink(missing_ok=True)
+        return record
+
+
+def missing(names: list[str] | None = None) -> list[Planned]:
+    """Runs that experiments ask for and that have no record yet, most valuable first: every experiment's first wish
+    before anybody's second."""
+    wishes = []
+    for name in names or EXPERIMENTS:
+        for rank, (preset, seeds) in enumerate(experiment(name).campaign):
+            wishes += [(rank, seed, Planned(experiment=name, preset=preset, seed=seed)) for seed in range(seeds)]
+    return [planned for _, _, planned in sorted(wishes, key=lambda w: w[:2]) if not planned.path.exists()]
+
+
+def campaign(
+    names: list[str] | None = None,
+    *,
+    budget: float = float("inf"),
+    report: Callable[[str], None],
+    log: Callable[[], Callable | None] = lambda: None,
+    device: str | None = None,
+) -> list[Record]:
+    """Do whatever records are missing until ``budget`` seconds are used up. Runs that cannot go on are named and passed
+    over; nothing that was recorded is lost."""
+    end = time.monotonic() + budget
+    done = []
+    for planned in missing(names):
+        if time.monotonic() >= end:
+            break
+        report(f"{planned.experiment} {planned.name}")
+        try:
+            done.append(run(planned, log=log(), stop=lambda: time.monotonic() >= end, device=device))
+        except Interrupted as reason:
+            report(f"{planned.experiment} {planned.name}: {reason}; call again to go on")
+        except (Busy, CheckpointError, CorruptRecord, Stale) as reason:
+            report(f"passed over: {reason}")
+    return done
+
+
+def device_name(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{device.type}, {torch.get_num_threads()} threads, {platform.machine()}"
+
+
+def peak_memory_mb(device: torch.device) -> float:
+    """Of the GPU where there is one, else of this process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+
+
+def versions() -> dict[str, str]:
+    packages = {name: importlib.metadata.version(name) for name in ("torch", "accelerate", "numpy", "scipy")}
+    return {"python": platform.python_version(), **packages}
+
+
+def commit() -> str:
+    """Git commit of the package, with "+" if its files differ from it; outside a repository a hash of its files."""
+
+    def git(*words: str) -> str:
+        answer = subprocess.run(("git", "-C", PACKAGE, *words), capture_output=True, text=True, check=True)
+        return answer.stdout.strip()
+
+    try:
+        if git("ls-files", "--error-unmatch", "model.py"):
+            return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--", ".") else "")
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    return f"content:{digest.hexdigest()}"
+
+
+def fingerprint(data: Splits) -> str:
+    """SHA-256 of values, positions and padding of all splits."""
+    digest = hashlib.sha256()
+    for tokens in data:
+        for tensor in (tokens.values, tokens.positions, tokens.real):
+            digest.update(np.ascontiguousarray(tensor.cpu().numpy()))
+    return digest.hexdigest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep other processes off a run. The lock goes with the process, however it ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_suffix(".lock"), "w") as file:
+        if int(os.environ.get("WORLD_SIZE", 1)) == 1:  # under `accelerate launch` all processes share one run
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise Busy(f"another process is at work on {path.stem}") from error
+        yield

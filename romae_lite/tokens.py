@@ -1,0 +1,192 @@
+"""Values at positions: the one shape that every data set takes here (paper Sec. 4, Fig. 1).
+
+An image, a clip, a light curve and a table of lab values all become ``Tokens``: B samples of N tokens, each a vector of
+P values at a point of a D-dimensional space. Short samples are filled up with padding, which nothing may ever count.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from math import prod
+
+import torch
+from einops import rearrange
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens:
+    """A batch (or a whole data set) of tokens.
+
+    values     (B, N, P) float: what was measured; one token is one patch of P numbers
+    positions  (B, N, D) float64: where; cast on construction, since float32 cannot hold astronomers' time stamps
+    pad        (B, N) bool or None: True where a slot holds no token
+    aux        named tensors with first dimension B that travel along: labels, clean curves, fixed masks ...
+
+    Raises ValueError for an empty batch, shapes that do not match, a sample that is all padding, and NaN or infinite
+    values or positions outside the padding, naming the field and the first bad entry.
+    """
+
+    values: Tensor
+    positions: Tensor
+    pad: Tensor | None = None
+    aux: Mapping[str, Tensor] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.values.ndim != 3 or self.positions.ndim != 3:
+            raise ValueError(
+                f"values has shape {tuple(self.values.shape)} and positions {tuple(self.positions.shape)}; "
+                "they must be (B, N, P) and (B, N, D)"
+            )
+        if 0 in self.values.shape or 0 in self.positions.shape:
+            raise ValueError(
+                f"empty batch: values has shape {tuple(self.values.shape)}, positions {tuple(self.positions.shape)}"
+            )
+        rows = self.values.shape[:2]
+        if self.positions.shape[:2] != rows:
+            raise ValueError(f"positions describe {tuple(self.positions.shape[:2])} tokens; values hold {tuple(rows)}")
+        if self.pad is not None:
+            if self.pad.shape != rows or self.pad.dtype != torch.bool:
+                raise ValueError(
+                    f"pad is {self.pad.dtype} of shape {tuple(self.pad.shape)}; it must be bool of shape {tuple(rows)}"
+                )
+            if (empty := self.pad.all(1)).any():
+                raise ValueError(f"pad leaves no token in sample {int(empty.nonzero()[0])}; drop empty samples first")
+        for name, tensor in self.aux.items():
+            if len(tensor) != len(self.values):
+                raise ValueError(f"aux[{name!r}] has {len(tensor)} rows; the batch has {len(self.values)}")
+        for name in ("values", "positions"):
+            bad = ~torch.isfinite(getattr(self, name)).all(-1)  # (B, N)
+            if self.pad is not None:
+                bad &= ~self.pad
+            if bad.any():
+                sample, token = bad.nonzero()[0].tolist()
+                raise ValueError(f"{name} of sample {sample}, token {token} is NaN or infinite; drop or mask it first")
+        if self.positions.device.type != "mps":  # has no float64
+            object.__setattr__(self, "positions", self.positions.double())
+
+    @property
+    def real(self) -> Tensor:
+        """(B, N) bool: True where there is a token."""
+        if self.pad is None:
+            return torch.ones(self.values.shape[:2], dtype=torch.bool, device=self.values.device)
+        return ~self.pad
+
+    @property
+    def device(self) -> torch.device:
+        return self.values.device
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index) -> "Tokens":
+        """Some samples, by slice or index tensor. Checked once already, so not checked again."""
+        return self._map(lambda t: t[index])
+
+    def to(self, device) -> "Tokens":
+        """The same tokens on another device, in one copy each."""
+        if torch.device(device).type == "mps":
+            return self._map(lambda t: (t.float() if t.dtype == torch.float64 else t).to(device))
+        return self._map(lambda t: t.to(device, non_blocking=True))
+
+    def _map(self, change) -> "Tokens":
+        new = object.__new__(Tokens)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, Mapping):
+                value = {name: change(t) for name, t in value.items()}
+            elif value is not None:
+                value = change(value)
+            object.__setattr__(new, f.name, value)
+        return new
+
+
+def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
+    """Samples of different lengths -> one batch, filled up with padding at the end.
+
+    samples: pairs of values (N_i, P) and positions (N_i, D).
+    """
+    if not samples:
+        raise ValueError("samples is empty; a batch needs at least one sample")
+    values, positions = zip(*samples, strict=True)
+    for i, (v, x) in enumerate(samples):
+        if len(v) != len(x):
+            raise ValueError(f"sample {i} has {len(v)} values at {len(x)} positions")
+    lengths = torch.tensor([len(v) for v in values])
+    pad = torch.arange(int(lengths.max())) >= lengths[:, None]  # (B, N)
+    return Tokens(
+        values=pad_sequence(values, batch_first=True),
+        positions=pad_sequence(positions, batch_first=True),
+        pad=pad if pad.any() else None,
+        aux=aux,
+    )
+
+
+def patchify(
+    array: Tensor, patch: Sequence[int], coordinates: Sequence[Tensor | None] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Cut an n-dimensional array with channels into patches (paper Sec. 4.1, Fig. 1).
+
+    array        (B, *sizes, C), with n sizes; n = len(patch), any n >= 1
+    patch        patch size along each dimension; must divide the size
+    coordinates  for each dimension the (size,) coordinates of its points, or None for 0, 1, 2, ... in units of patches.
+                 A patch sits at the mean coordinate of its points.
+
+    Returns values (B, N, prod(patch) * C) and positions (B, N, n), float64, in row-major order of the patches.
+
+    Raises ValueError where a patch does not divide its dimension, and where it is larger than 1 along a dimension whose
+    coordinates are not equally spaced: patches would then cover unequal stretches (Proposition 4.1).
+    """
+    n, sizes = len(patch), array.shape[1:-1]
+    if array.ndim != n + 2:
+        raise ValueError(f"array has shape {tuple(array.shape)}; with {n} patch sizes it must be (B, {n} sizes, C)")
+    if coordinates is None:
+        coordinates = [None] * n
+    if len(coordinates) != n:
+        raise ValueError(f"coordinates are given for {len(coordinates)} dimensions; patch has {n}")
+    axes = []
+    for i, (size, step, points) in enumerate(zip(sizes, patch, coordinates, strict=True)):
+        if step < 1 or size % step:
+            raise ValueError(f"patch[{i}] is {step}, which does not divide the size {size} of that dimension")
+        if points is None:
+            axes.append(torch.arange(size // step, dtype=torch.float64))
+            continue
+        points = torch.as_tensor(points, dtype=torch.float64)
+        if points.shape != (size,):
+            raise ValueError(f"coordinates[{i}] has shape {tuple(points.shape)}; the dimension has {size} points")
+        gaps = points.diff()
+        if step > 1 and not torch.allclose(gaps, gaps.mean(), rtol=1e-6, atol=0):
+            raise ValueError(
+                f"patch[{i}] is {step} along an irregular dimension (gaps from {gaps.min():.4g} to {gaps.max():.4g}); "
+                "it must be 1 there, since patches must hold equal stretches (Proposition 4.1)"
+            )
+        axes.append(points.view(-1, step).mean(1))
+    values = rearrange(array, _pattern(n), **{f"p{i}": step for i, step in enumerate(patch)})
+    positions = torch.stack(torch.meshgrid(*axes, indexing="ij"), dim=-1).flatten(0, -2)  # (N, n)
+    return values, positions.expand(len(array), -1, -1).to(array.device)
+
+
+def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Tensor:
+    """Inverse of `patchify`: values (B, N, prod(patch) * C) -> array (B, *sizes, C)."""
+    if len(patch) != len(sizes):
+        raise ValueError(f"patch has {len(patch)} dimensions, sizes {len(sizes)}")
+    if bad := [i for i, (size, step) in enumerate(zip(sizes, patch, strict=True)) if step < 1 or size % step]:
+        raise ValueError(f"patch[{bad[0]}] is {patch[bad[0]]}, which does not divide the size {sizes[bad[0]]}")
+    grid = [size // step for size, step in zip(sizes, patch, strict=True)]
+    if values.ndim != 3 or values.shape[1] != prod(grid) or values.shape[2] % prod(patch):
+        raise ValueError(
+            f"values has shape {tuple(values.shape)}; sizes {tuple(sizes)} in patches {tuple(patch)} need "
+            f"(B, {prod(grid)}, a multiple of {prod(patch)})"
+        )
+    left, right = _pattern(len(patch)).split(" -> ")
+    lengths = {f"p{i}": step for i, step in enumerate(patch)} | {f"n{i}": g for i, g in enumerate(grid)}
+    return rearrange(values, f"{right} -> {left}", **lengths)
+
+
+def _pattern(n: int) -> str:
+    """einops pattern for n dimensions, for example n = 2: 'b (n0 p0) (n1 p1) c -> b (n0 n1) (p0 p1 c)'."""
+    dims = range(n)
+    return (
+        f"b {' '.join(f'(n{i} p{i})' for i in dims)} c -> "
+        f"b ({' '.join(f'n{i}' for i in dims)}) ({' '.join(f'p{i}' for i in dims)} c)"
+    )
