@@ -170,7 +170,7 @@ class Stack(nn.Module):
 
     def __init__(self, size: Size, config: ModelConfig):
         super().__init__()
-        rates = torch.linspace(0, config.drop_path, size.depth).tolist()  # deviation D11
+        rates = torch.linspace(0, config.drop_path, size.depth, device="cpu").tolist()  # deviation D11
         self.blocks = nn.ModuleList(Block(size, config.dropout, rate) for rate in rates)
         self.encoding, self.head_dim = config.positions, size.head_dim
 

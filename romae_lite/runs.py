@@ -72,7 +72,7 @@ class Planned:
     def tier(self, exp: Experiment) -> str:
         """The preset's tier; "reduced" where settings that matter were changed."""
         tier = exp.tiers[self.preset]
-        matter = {name for name, _ in self.overrides} - exp.neutral
+        matter = {name for name, _ in self.overrides} - exp.neutral - exp.variants
         return "reduced" if matter and tier != "smoke" else tier
 
 

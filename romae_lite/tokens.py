@@ -20,7 +20,7 @@ class Tokens:
 
     values     (B, N, P) float: what was measured; one token is one patch of P numbers
     positions  (B, N, D) float64: where; cast on construction, since float32 cannot hold astronomers' time stamps
-    pad        (B, N) bool or None: True where a slot holds no token
+    pad        (B, N) bool or None: True where a slot holds no token; what is in there is set to zero
     aux        named tensors with first dimension B that travel along: labels, clean curves, fixed masks ...
 
     Raises ValueError for an empty batch, shapes that do not match, a sample that is all padding, and NaN or infinite
@@ -62,6 +62,9 @@ class Tokens:
             if bad.any():
                 sample, token = bad.nonzero()[0].tolist()
                 raise ValueError(f"{name} of sample {sample}, token {token} is NaN or infinite; drop or mask it first")
+        if self.pad is not None:  # a NaN there would poison the sums over a batch: 0 x NaN is NaN
+            for name in ("values", "positions"):
+                object.__setattr__(self, name, getattr(self, name).masked_fill(self.pad[..., None], 0))
         if self.positions.device.type != "mps":  # has no float64
             object.__setattr__(self, "positions", self.positions.double())
 

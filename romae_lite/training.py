@@ -44,7 +44,7 @@ class Recipe:
     lr: float  # peak learning rate
     warmup: int = 0  # steps of linear warm-up from 1e-5 of the peak
     schedule: str = "cosine"  # after the warm-up: "cosine" to 0, "global-cosine" as the authors' code (D6), "constant"
-    optimizer: str = "adamw"  # or "sgd", with momentum betas[0]
+    optimizer: str = "adamw"  # "sgd" with momentum betas[0], or "muon" for the blocks' matrices and AdamW for the rest
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = 0.01
     clip: float | None = 1.0  # largest gradient norm
@@ -62,7 +62,7 @@ class Recipe:
                 raise ValueError(f"{name} is {value}; it must be positive")
         choices = {
             "schedule": ("cosine", "global-cosine", "constant"),
-            "optimizer": ("adamw", "sgd"),
+            "optimizer": ("adamw", "sgd", "muon"),
             "precision": ("fp32", "bf16", "fp16", "auto"),
             "keep": ("last", "best"),
         }
@@ -124,7 +124,7 @@ def fit(
     loss        loss(model, batch, generator) -> scalar; draws masks from the generator and nowhere else
     validate    metrics on the validation split; the first is what ``keep="best"`` looks at (lower is better)
     checkpoint  file to save to about every ``save_every`` seconds and to resume from if it exists
-    logs        how many entries the history has; each goes to ``log`` too
+    logs        how many entries the history has; each goes to ``log`` too, with the run's number of steps
     stop        asked after every step; where true, saves and raises Interrupted
 
     History entries: epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second, and the metrics.
@@ -133,8 +133,7 @@ def fit(
     accelerator = accelerator_for(recipe.precision, device)
     model.to(accelerator.device)
     train = train.to(accelerator.device)
-    optimizer = _optimizer(model, recipe)
-    trained, optimizer = accelerator.prepare(model, optimizer)
+    trained, *optimizers = accelerator.prepare(model, *_optimizers(model, recipe))
     if recipe.compile:
         trained = torch.compile(trained)
 
@@ -143,7 +142,7 @@ def fit(
     marks = {round((i + 1) * total / logs) for i in range(logs)} | {total}
     state = _State(run=_identity(recipe, seed, model, train))
     if checkpoint is not None and checkpoint.exists():
-        state = _load(checkpoint, state.run, model, optimizer, accelerator)
+        state = _load(checkpoint, state.run, model, optimizers, accelerator)
 
     rank, world = accelerator.process_index, accelerator.num_processes
     started, saved = time.monotonic() - state.seconds, time.monotonic()
@@ -158,33 +157,35 @@ def fit(
             index = order[i * recipe.batch : (i + 1) * recipe.batch]
             index = index[rank::world] if len(index) >= world else index
             torch.manual_seed(mixed(seed, 2, step, rank))  # dropout
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(step, total, recipe)
+            for optimizer in optimizers:
+                for group in optimizer.param_groups:
+                    group["lr"] = learning_rate(step, total, recipe)
             batch = train[index.to(accelerator.device)]
             with accelerator.autocast():
                 value = loss(trained, batch, seeded(seed, 3, step, rank))  # masks
             accelerator.backward(value)
             if recipe.clip is not None:
                 accelerator.clip_grad_norm_(trained.parameters(), recipe.clip)
-            optimizer.step()
-            optimizer.zero_grad()
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
             running += value.detach()
             state.tokens += batch.values.shape[0] * batch.values.shape[1] * world
             state.step, state.seconds = step + 1, time.monotonic() - started
 
             if state.step in marks:
-                _note(state, running, per_epoch, optimizer, accelerator)
+                _note(state, running, per_epoch, optimizers[0], accelerator)
                 if validate is not None:
                     state.history[-1] |= _validated(validate, model, state, recipe.keep)
                     trained.train()
                 if log is not None and accelerator.is_main_process:
-                    log(state.history[-1])
+                    log(state.history[-1] | {"steps": total})
             stopping = stop()
             due = stopping or state.step == total or time.monotonic() - saved > save_every
             if checkpoint is not None and due:
                 state.running = running.item()
                 if accelerator.is_main_process:
-                    _save(checkpoint, state, model, optimizer, accelerator)
+                    _save(checkpoint, state, model, optimizers, accelerator)
                 saved = time.monotonic()
             if stopping and state.step < total:
                 raise Interrupted(f"stopped after step {state.step} of {total}")
@@ -237,11 +238,21 @@ class _State:
         self.history = self.history or []
 
 
-def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    parameters = [p for p in model.parameters() if p.requires_grad]
+def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]:
+    parameters = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    decay = {"lr": recipe.lr, "weight_decay": recipe.weight_decay}
     if recipe.optimizer == "sgd":
-        return torch.optim.SGD(parameters, lr=recipe.lr, momentum=recipe.betas[0], weight_decay=recipe.weight_decay)
-    return torch.optim.AdamW(parameters, lr=recipe.lr, betas=recipe.betas, weight_decay=recipe.weight_decay, fused=True)
+        return [torch.optim.SGD([p for _, p in parameters], momentum=recipe.betas[0], **decay)]
+    matrices = []
+    if recipe.optimizer == "muon":
+        if not hasattr(torch.optim, "Muon"):
+            raise ValueError(f"optimizer is 'muon', which needs torch 2.9 or newer; this is torch {torch.__version__}")
+        matrices = [p for name, p in parameters if p.ndim == 2 and ".blocks." in name]
+    taken = {id(p) for p in matrices}
+    rest = [p for _, p in parameters if id(p) not in taken]
+    adamw = torch.optim.AdamW(rest, betas=recipe.betas, fused=True, **decay)
+    # match_rms_adamw: steps of the size that AdamW's would have, so that one learning rate serves both
+    return [adamw] + ([torch.optim.Muon(matrices, adjust_lr_fn="match_rms_adamw", **decay)] if matrices else [])
 
 
 def _note(state: _State, running: Tensor, per_epoch: int, optimizer, accelerator) -> None:
@@ -280,12 +291,13 @@ def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens) -> str
     return json.dumps([asdict(recipe), seed, shapes, list(train.values.shape)], sort_keys=True)
 
 
-def _save(path: Path, state: _State, model: nn.Module, optimizer, accelerator) -> None:
+def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) -> None:
     """One safetensors file, written atomically: weights, optimizer, best weights; the rest as metadata."""
     tensors = {f"model.{name}": t for name, t in model.state_dict().items()}
     tensors |= {f"best.{name}": t for name, t in (state.best or {}).items()}
-    for i, slots in optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer.{i}.{name}": t for name, t in slots.items() if t is not None}
+    for first, optimizer in _numbered(optimizers):
+        for i, slots in optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{first + i}.{name}": t for name, t in slots.items() if t is not None}
     tensors = {name: t.detach().contiguous().cpu() for name, t in tensors.items()}
     notes = {key: value for key, value in vars(state).items() if key != "best"}
     notes["scaler"] = accelerator.scaler.state_dict() if accelerator.scaler else None
@@ -293,19 +305,19 @@ def _save(path: Path, state: _State, model: nn.Module, optimizer, accelerator) -
     atomic_write(path, safetensors.torch.save(tensors, metadata))
 
 
-def _load(path: Path, run: str, model: nn.Module, optimizer, accelerator) -> _State:
+def _load(path: Path, run: str, model: nn.Module, optimizers, accelerator) -> _State:
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata()
         tensors = safetensors.torch.load_file(path)
-        notes = json.loads(metadata["state"])
+        notes, digest = json.loads(metadata["state"]), metadata["digest"]
+        scaler, state = notes.pop("scaler"), _State(**notes)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} is not a readable checkpoint ({error}); delete it to start afresh") from error
-    if metadata["digest"] != _digest(tensors):
+    if digest != _digest(tensors):
         raise CheckpointError(f"{path} is corrupt: its digest does not match; delete it to start afresh")
-    if notes["run"] != run:
+    if state.run != run:
         raise CheckpointError(f"{path} belongs to a run with other settings or data; delete it to start afresh")
-    scaler = notes.pop("scaler")
     if scaler and accelerator.scaler:
         accelerator.scaler.load_state_dict(scaler)
     parts = {"model": {}, "best": {}, "optimizer": {}}
@@ -317,9 +329,18 @@ def _load(path: Path, run: str, model: nn.Module, optimizer, accelerator) -> _St
     for name, tensor in parts["optimizer"].items():
         i, slot = name.split(".")
         slots.setdefault(int(i), {})[slot] = tensor
-    optimizer.load_state_dict({"state": slots, "param_groups": optimizer.state_dict()["param_groups"]})
-    best = {name: t.to(accelerator.device) for name, t in parts["best"].items()}
-    return _State(**notes, best=best or None)
+    for first, optimizer in _numbered(optimizers):
+        groups = optimizer.state_dict()["param_groups"]
+        own = {i: slots[first + i] for group in groups for i in group["params"] if first + i in slots}
+        optimizer.load_state_dict({"state": own, "param_groups": groups})
+    state.best = {name: t.to(accelerator.device) for name, t in parts["best"].items()} or None
+    return state
+
+
+def _numbered(optimizers) -> list[tuple[int, torch.optim.Optimizer]]:
+    """Each optimizer with the number of its first parameter, counted through all of them."""
+    counts = [sum(len(group["params"]) for group in o.param_groups) for o in optimizers]
+    return list(zip(np.cumsum([0, *counts[:-1]]).tolist(), optimizers, strict=True))
 
 
 def _digest(tensors: dict[str, Tensor]) -> str:

@@ -41,6 +41,7 @@ class Experiment:
     # preset -> tier of its records: "own" is our settings on the whole data set, "smoke" proves that the code runs
     tiers: ClassVar[dict[str, str]] = {"paper": "paper", "best": "own", "quick": "smoke"}
     neutral: ClassVar[frozenset[str]] = frozenset({"precision", "compile"})  # change the speed, not the protocol
+    variants: ClassVar[frozenset[str]] = frozenset()  # the columns of the paper's table: any value is its protocol
     campaign: ClassVar[tuple[tuple[str, int], ...]] = ()  # (preset, number of seeds) to record, most valuable first
     deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
 
@@ -49,7 +50,7 @@ class Experiment:
     lr: float = setting(3e-4, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(0.1, "share of the steps in which the learning rate warms up", low=0, high=1)
     schedule: str = setting("cosine", "after the warm-up", choices=("cosine", "global-cosine", "constant"))
-    optimizer: str = setting("adamw", "optimizer", choices=("adamw", "sgd"))
+    optimizer: str = setting("adamw", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     beta1: float = setting(0.9, "AdamW's first beta, or SGD's momentum", low=0, high=0.9999)
     beta2: float = setting(0.999, "AdamW's second beta", low=0, high=0.99999)
     weight_decay: float = setting(0.01, "decoupled weight decay", low=0)

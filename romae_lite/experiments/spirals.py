@@ -100,7 +100,7 @@ class Spirals(Experiment):
         noisy = tokens.values.cpu().double().numpy()
         clean_error = ((prediction - clean) ** 2)[hidden].reshape(len(hidden), -1)  # (n, 45 x 2)
         noisy_error = ((prediction - noisy) ** 2)[hidden].reshape(len(hidden), -1)
-        trials = clean_error.mean(1)[: len(hidden) // 100 * 100].reshape(-1, 100).mean(1)  # (n / 100,)
+        trials = [part.mean() for part in np.array_split(clean_error.mean(1), max(1, len(hidden) // 100))]
         return {
             "rmse_clean": float(np.sqrt(clean_error.mean())),
             "rmse_noisy": float(np.sqrt(noisy_error.mean())),

@@ -1,0 +1,167 @@
+// Shared by all explorables: elements, scales, controls, dragging, colour scheme. No globals: every figure carries a copy.
+const kit = {
+  reduced: matchMedia("(prefers-reduced-motion: reduce)"),
+
+  // --- elements -----------------------------------------------------------------------------------------------------
+  el(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    return kit.fill(node, attributes, children);
+  },
+  svg(tag, attributes = {}, ...children) {
+    return kit.fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  },
+  fill(node, attributes, children) {
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+      else if (value !== undefined && value !== null) node.setAttribute(key, value);
+    }
+    node.append(...children);
+    return node;
+  },
+  set(node, attributes) { return kit.fill(node, attributes, []); },
+  text(x, y, content, attributes = {}) { return kit.svg("text", {x, y, ...attributes}, content); },
+  path: points => points.length ? "M" + points.map(([x, y]) => x.toFixed(2) + " " + y.toFixed(2)).join("L") : "",
+
+  // --- scales -------------------------------------------------------------------------------------------------------
+  linear([d0, d1], [r0, r1]) {
+    const scale = v => r0 + (v - d0) / (d1 - d0) * (r1 - r0);
+    scale.invert = r => d0 + (r - r0) / (r1 - r0) * (d1 - d0);
+    return scale;
+  },
+  log([d0, d1], range) {
+    const inner = kit.linear([Math.log(d0), Math.log(d1)], range);
+    return v => inner(Math.log(Math.max(v, 1e-12)));
+  },
+  clamp: (v, low, high) => Math.min(high, Math.max(low, v)),
+  // Round numbers between low and high, about `count` of them.
+  ticks(low, high, count = 5) {
+    const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].find(m => m * power >= raw) * power, out = [];
+    for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step) out.push(+v.toFixed(10));
+    return out;
+  },
+
+  // --- controls: native inputs, so that keyboard, touch and screen readers work by themselves ----------------------------
+  slider({label, min, max, step = 1, value, format = String, describe = format, change}) {
+    const input = kit.el("input", {type: "range", min, max, step, value}), output = kit.el("output", {"aria-hidden": "true"});
+    const node = kit.el("label", {class: "romae-slider"}, kit.el("span", {}, label), input, output);
+    const show = v => { output.textContent = format(v); input.setAttribute("aria-valuetext", describe(v)); };
+    input.addEventListener("input", () => { show(+input.value); change(+input.value); });
+    show(value);
+    return {node, input, set(v) { input.value = v; show(v); }};
+  },
+  select({label, options, value, change}) {
+    const input = kit.el("select", {}, ...options.map(([v, name]) => kit.el("option", {value: v}, name)));
+    input.value = value;
+    input.addEventListener("change", () => change(input.value));
+    return {node: kit.el("label", {class: "romae-select"}, kit.el("span", {}, label + " "), input), input};
+  },
+  button(content, attributes, click) {
+    return kit.el("button", {type: "button", ...attributes, onclick: click}, ...[content].flat());
+  },
+  // Something in an SVG that is moved: a slider to the keyboard and to screen readers. `to` gets the new value.
+  handle(node, {label, min, max, step, page = step * 5, value, describe, to}) {
+    kit.set(node, {role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": min, "aria-valuemax": max});
+    const show = v => kit.set(node, {"aria-valuenow": v, "aria-valuetext": describe(v)});
+    node.addEventListener("keydown", event => {
+      const now = value(), moves = {ArrowRight: now + step, ArrowUp: now + step, ArrowLeft: now - step, ArrowDown: now - step,
+        PageUp: now + page, PageDown: now - page, Home: min, End: max};
+      if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      to(kit.clamp(moves[event.key], min, max));
+    });
+    return show;
+  },
+  // Pointer drag with capture, mouse and touch alike; coordinates are pixels of `frame`.
+  drag(node, frame, {start = () => {}, move, end = () => {}}) {
+    let held = null;
+    const at = event => { const box = frame.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    node.addEventListener("pointerdown", event => {
+      if (event.button) return;
+      held = event.pointerId;
+      node.setPointerCapture(held);
+      node.classList.add("romae-held");
+      if (node.tabIndex >= 0) node.focus({preventScroll: true, focusVisible: false});
+      start(...at(event));
+      event.preventDefault();
+    });
+    node.addEventListener("pointermove", event => { if (event.pointerId === held) move(...at(event)); });
+    const release = event => {
+      if (event.pointerId !== held) return;
+      held = null;
+      node.classList.remove("romae-held");
+      end();
+    };
+    node.addEventListener("pointerup", release);
+    node.addEventListener("pointercancel", release);
+  },
+
+  // --- time and size ------------------------------------------------------------------------------------------------
+  // Calls draw(width) now and whenever the width of `node` changes.
+  sized(node, draw) {
+    let last = 0;
+    const check = () => {
+      const width = Math.floor(node.clientWidth);
+      if (width > 0 && width !== last) draw(last = width);
+    };
+    new ResizeObserver(check).observe(node);
+    check();
+  },
+  // Runs frame(t) with t from 0 to 1, eased; at once where asked or where motion is unwelcome. A new call ends the one before.
+  tween(milliseconds) {
+    let ticket = 0;
+    return (frame, moving = true) => {
+      const mine = ++ticket, begin = performance.now();
+      if (!moving || kit.reduced.matches || document.hidden) return frame(1);
+      const tick = now => {
+        if (mine !== ticket) return;
+        const t = kit.clamp((now - begin) / milliseconds, 0, 1);
+        frame(1 - (1 - t) ** 3);
+        if (t < 1) requestAnimationFrame(tick);
+      };
+      requestAnimationFrame(tick);
+    };
+  },
+  // A line for screen readers, spoken once things have come to rest.
+  announcer(root) {
+    const node = root.appendChild(kit.el("output", {class: "romae-sr", "aria-live": "polite"}));
+    let timer;
+    return (message, now = false) => {
+      clearTimeout(timer);
+      if (now) node.textContent = message;
+      else timer = setTimeout(() => { node.textContent = message; }, 350);
+    };
+  },
+
+  // --- mounting -----------------------------------------------------------------------------------------------------
+  // Light text around the figure means a dark ground: true in every host, whatever it calls its themes.
+  followScheme(figure) {
+    const pixel = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+    const look = () => {
+      pixel.clearRect(0, 0, 1, 1);
+      pixel.fillStyle = getComputedStyle(figure.parentElement).color;
+      pixel.fillRect(0, 0, 1, 1);
+      const [r, g, b] = pixel.getImageData(0, 0, 1, 1).data, scheme = 0.3 * r + 0.59 * g + 0.11 * b > 140 ? "dark" : "light";
+      if (figure.dataset.scheme !== scheme) figure.dataset.scheme = scheme;
+    };
+    const later = () => { look(); setTimeout(look, 60); setTimeout(look, 500); };
+    const observer = new MutationObserver(later);
+    for (const node of [document.documentElement, document.body])
+      observer.observe(node, {attributes: true, attributeFilter: ["data-theme", "data-mode", "theme", "class", "style", "data-jp-theme-light"]});
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", later);
+    later();
+  },
+  mount(key, explorable, data, height) {
+    for (const figure of document.querySelectorAll(`.${key}:not([data-ready])`)) {
+      const live = figure.querySelector(".romae-live");
+      figure.dataset.ready = "1";  // before drawing, so that widths can be measured
+      try {
+        kit.followScheme(figure);
+        explorable(live, data, {...kit, height, state: value => { figure.dataset.state = JSON.stringify(value); }});
+      } catch (error) {
+        figure.dataset.ready = "failed";  // the still picture comes back
+        console.error(error);
+      }
+    }
+  },
+};

@@ -1,0 +1,152 @@
+"""The spirals explorable: how much of a spiral is seen, and how well the rest of it is filled in.
+
+Everything drawn is recorded: `gallery("spirals")` reads the arrays that `python -m romae_lite run spirals` left beside
+its record. Nothing is fitted or smoothed in the page, which only counts errors.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from . import svg
+from .explorable import Explorable
+from .palette import PALETTE
+
+MODELS = ("romae", "bayes")
+SCALE = 10_000  # values travel as whole numbers of 1e-4: four decimals, a third of the bytes
+
+
+def payload(arrays: Mapping[str, np.ndarray]) -> dict:
+    """What the page needs, as JSON: S spirals of N points, predictions for K numbers of observed points.
+
+    arrays: clean, noisy (S, N, 2); order (S, N) int, in which points are revealed; counts (K,) int, increasing;
+    romae, bayes (S, K, N, 2), the prediction at every point given the first counts[k] points of the order. Predictions
+    are sent as differences from the clean curve, which are small. ValueError names what is missing or misshapen.
+    """
+    missing = {"clean", "noisy", "order", "counts", *MODELS} - set(arrays)
+    if missing:
+        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
+    (S, N), K = np.shape(arrays["clean"])[:2], len(arrays["counts"])
+    expected = dict.fromkeys(("clean", "noisy"), (S, N, 2)) | dict.fromkeys(MODELS, (S, K, N, 2))
+    expected |= {"order": (S, N), "counts": (K,)}
+    for name, shape in expected.items():
+        if np.shape(arrays[name]) != shape:
+            raise ValueError(f"{name} has shape {np.shape(arrays[name])}; expected {shape}")
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} holds values that are not finite")
+    counts, order = np.asarray(arrays["counts"]), np.asarray(arrays["order"])
+    if (np.diff(counts) <= 0).any() or counts[0] < 1 or counts[-1] > N:
+        raise ValueError(f"counts is {counts.tolist()}; expected increasing numbers from 1 to {N}")
+    if (np.sort(order, axis=1) != np.arange(N)).any():
+        raise ValueError(f"order must hold every number from 0 to {N - 1} once per spiral")
+    clean, noisy, *predictions = (
+        np.rint(np.float64(arrays[name]) * SCALE).astype(int) for name in ("clean", "noisy", *MODELS)
+    )
+    spirals = []
+    for s in range(S):
+        x, y = (clean[s] - clean[s].mean(0)).T
+        turn = np.sum(x[:-1] * y[1:] - x[1:] * y[:-1])  # twice the area swept
+        spiral = {"turn": "counter-clockwise" if turn > 0 else "clockwise", "order": order[s].tolist()}
+        spiral |= {"clean": clean[s].ravel().tolist(), "noisy": noisy[s].ravel().tolist()}
+        for name, prediction in zip(MODELS, predictions, strict=True):
+            spiral[name] = (prediction[s] - clean[s]).reshape(K, -1).tolist()
+        spirals.append(spiral)
+    return {"scale": SCALE, "counts": counts.tolist(), "spirals": spirals}
+
+
+def spiral_rmse(data: dict, spiral: int, k: int, model: str) -> float:
+    """RMSE of "romae" or "bayes" on one spiral against the clean curve, over both coordinates of the points that are
+    hidden when data["counts"][k] are observed; NaN where none is hidden. The page computes the same number."""
+    chosen = data["spirals"][spiral]
+    error = np.reshape(chosen[model][k], (-1, 2)) / data["scale"]
+    hidden = chosen["order"][data["counts"][k] :]
+    return float(np.sqrt(np.mean(error[hidden] ** 2))) if hidden else float("nan")
+
+
+def still(data: dict, k: int, spiral: int = 0) -> str:
+    """The opening view as an SVG string: truth, points, both interpolations of one spiral."""
+    chosen, count, (width, height, edge) = data["spirals"][spiral], data["counts"][k], (700, 400, 24)
+    clean, noisy = (np.reshape(chosen[name], (-1, 2)) / data["scale"] for name in ("clean", "noisy"))
+    low, high = np.minimum(clean, noisy).min(0), np.maximum(clean, noisy).max(0)
+    zoom = (height - 2 * edge) / max(high - low)
+
+    def place(points: np.ndarray) -> list[tuple[float, float]]:
+        return [(edge + zoom * (x - low[0]), height - edge - zoom * (y - low[1])) for x, y in points]
+
+    left, dots = width - 240, place(noisy)
+    body = svg.label(left, 60, f"{count} of {len(clean)} points observed", font_weight=600)
+    body += "".join(svg.tag("circle", cx=dots[i][0], cy=dots[i][1], r=3, fill="none", stroke="#999")
+                    for i in chosen["order"][count:])  # fmt: skip
+    for y, name, model, colour, dash in (
+        (138, "true curve", None, "#999", "none"),
+        (114, "Bayes-optimal", "bayes", PALETTE["vermillion"][0], "6 4"),
+        (90, "RoMAE", "romae", PALETTE["blue"][0], "none"),
+    ):
+        points = clean + np.reshape(chosen[model][k], (-1, 2)) / data["scale"] if model else clean
+        error = f", RMSE {spiral_rmse(data, spiral, k, model):.4f}" if model else ""
+        for path in (place(points), [(left, y - 4), (left + 26, y - 4)]):
+            body += svg.line(path, stroke=colour, stroke_width=2.3, stroke_dasharray=dash)
+        body += svg.label(left + 34, y, name + error)
+    body += "".join(svg.tag("circle", cx=dots[i][0], cy=dots[i][1], r=3.4, fill="#222")
+                    for i in chosen["order"][:count])  # fmt: skip
+    return svg.picture(width, height, body)
+
+
+def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable:
+    """The figure from the arrays that `payload` describes; `source` says in the caption where they come from."""
+    data = payload(arrays)
+    points = len(data["spirals"][0]["order"])
+    data["start"] = int(np.argmin(np.abs(np.asarray(data["counts"]) - 0.4 * points)))  # the paper hides 60 %
+    return Explorable(
+        name="spirals",
+        data=data,
+        fallback=still(data, data["start"]),
+        title="How few points does it take to see a spiral?",
+        caption="Drag the slider to choose how many noisy points the model sees; it has to fill in the others. "
+        "The Bayes-optimal curve knows how the spirals were made and cannot be beaten on average. "
+        f"Errors are against the true curve, on the hidden points of this one spiral. {source}".rstrip(),
+    )
+
+
+def missing(reasons: list[str]) -> Explorable:
+    """Stands where the figure will be once there is a record."""
+    command = "python -m romae_lite run spirals --preset best --seeds 0"
+    body = svg.label(320, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
+    body += svg.label(320, 92, f"Run: {command}", text_anchor="middle", font_family="monospace")
+    return Explorable(
+        name="spirals",
+        data=None,
+        fallback=svg.picture(640, 130, body),
+        title="Spirals: not recorded yet",
+        caption=" ".join([f"This figure draws a recorded run. To record one: {command}.", *reasons]),
+    )
+
+
+def from_results(root: Path | None = None) -> Explorable:
+    """The figure from the first seed of the preset "best", else of "paper", found under results/spirals."""
+    from romae_lite import (
+        results,
+    )  # here, so that the other figures need nothing but the standard library and numpy
+
+    folder = (Path(root) if root else results.results_dir()) / "spirals"
+    found = sorted(
+        (match[1] != "best", int(match[2]), path)
+        for path in folder.glob("*.npz")
+        if (match := re.fullmatch(r"(best|paper)-s(\d+)", path.stem))
+    )
+    reasons = []
+    for _, _, path in found:
+        try:
+            arrays, record = results.load_arrays(path), results.load(path.with_suffix(".json"))
+            source = (
+                f"Recorded run: preset {record.preset}, seed {record.seed}, RMSE {record.metrics['rmse_clean']:.4f} "
+                f"over its whole test set; to repeat it: {record.command}."
+            )
+            if reasons:
+                source += f" Skipped: {'; '.join(reasons)}."
+            return explorable(arrays, source)
+        except (ValueError, OSError, KeyError) as error:
+            reasons.append(f"{path.name} cannot be used ({error})")
+    return missing(reasons)

@@ -1,0 +1,151 @@
+"""The book's matplotlib figures: one style, readable on light and on dark pages.
+
+    with figures.style():
+        fig, ax = plt.subplots()
+        figures.band(ax, x, mean, low, high, label="RoMAE")
+        figures.show(fig, alt="Error falls with the number of observed points.")
+
+`show` writes the figure as SVG inside the page: text and axes take the colour of the text around them, the lines take
+the palette's colours for the scheme of the page. A PNG on white goes along for places that show no SVG.
+"""
+
+import base64
+import hashlib
+import io
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from html import escape
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+from PIL import Image
+
+from .explorables.palette import PALETTE, colour_css
+
+INK = "#010203"  # text and axes: stands for the colour of the surrounding text, so nothing else may use it
+COLOURS = {name: light for name, (light, _) in PALETTE.items()}
+DASHES = ("-", (0, (6, 3)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2)), (0, (9, 3)), (0, (3, 3)))  # one per colour
+
+STYLE = {
+    "figure.figsize": (6.4, 3.6), "figure.facecolor": "none", "savefig.facecolor": "none", "axes.facecolor": "none",
+    "figure.constrained_layout.use": True, "savefig.bbox": "tight", "savefig.pad_inches": 0.04,
+    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK, "ytick.color": INK,
+    "axes.prop_cycle": cycler(color=COLOURS.values()) + cycler(linestyle=DASHES),
+    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
+    "axes.grid": True, "grid.color": INK, "grid.alpha": 0.13, "grid.linewidth": 0.8, "axes.axisbelow": True,
+    "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.labelsize": 10,
+    "font.size": 10, "font.family": "DejaVu Sans", "mathtext.fontset": "dejavusans",
+    "legend.frameon": False, "legend.fontsize": 9.5, "lines.linewidth": 2.0, "lines.markersize": 4.5,
+    "image.cmap": "cividis", "svg.fonttype": "none", "svg.hashsalt": "romae",
+}  # fmt: skip
+
+FIGURE_CSS = (
+    ".romae-figure{margin:1rem 0;text-align:center;line-height:1}.romae-figure svg{max-width:100%;height:auto}"
+    ".romae-figure svg *{stroke-linejoin:round;stroke-linecap:butt}.romae-figure svg+img{display:none}"
+    # MyST-NB puts a light box behind HTML output on dark pages
+    "html[data-theme=dark] .bd-content div.cell_output .text_html:has(.romae-figure)"
+    "{background-color:transparent!important;color:inherit!important;padding:0!important}"
+)
+
+
+def style() -> AbstractContextManager:
+    """Context in which figures are made. For a whole notebook: ``plt.rcParams.update(figures.STYLE)``."""
+    return mpl.rc_context(STYLE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A rendered figure; displays itself. svg: the inline element; png: the same on white; alt: in words."""
+
+    svg: str
+    png: bytes
+    alt: str
+
+    def html(self) -> str:
+        """Self-contained: the SVG, and behind it the PNG, which shows only where a sanitiser has taken the SVG away."""
+        alt, image = escape(self.alt), base64.b64encode(self.png).decode()
+        return (
+            f"<style>{colour_css('.romae-figure')}\n{FIGURE_CSS}</style>"
+            f'<figure class="romae-figure" role="img" aria-label="{alt}">{self.svg}'
+            f'<img alt="{alt}" src="data:image/png;base64,{image}"></figure>'
+        )
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        png = base64.b64encode(self.png).decode()
+        return {"text/html": self.html(), "image/png": png, "text/plain": f"<Picture: {self.alt}>"}
+
+
+def render(fig: Figure, alt: str) -> Picture:
+    """The figure as a `Picture`; the same figure gives the same bytes. ``alt`` says in words what is to be seen."""
+    if not isinstance(alt, str) or not alt.strip():
+        raise ValueError(f"alt is {alt!r}; describe in a sentence what the figure shows")
+    vector, pixels, small = io.StringIO(), io.BytesIO(), io.BytesIO()
+    with style():
+        fig.savefig(vector, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+        fig.savefig(pixels, format="png", dpi=110, facecolor="white", metadata={"Software": None})
+    # A palette of 64 colours is plenty for lines and text and makes the file a third as large.
+    Image.open(pixels).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+    return Picture(svg=inline(vector.getvalue()), png=small.getvalue(), alt=alt.strip())
+
+
+def inline(svg: str) -> str:
+    """matplotlib's SVG file as an element of a page: the page's text colour, palette and fonts, and ids of its own."""
+    # Its style sheet would hold for the whole page: FIGURE_CSS says the same of the figure alone.
+    svg = re.sub(r"(?s)<(metadata|style).*?</\1>\s*", "", svg[svg.index("<svg") :]).strip()
+    width = float(re.search(r'width="([\d.]+)pt"', svg)[1]) * 96 / 72
+    svg = re.sub(r'width="[\d.]+pt" height="[\d.]+pt"|height="[\d.]+pt"|width="[\d.]+pt"', "", svg, count=2)
+    svg = svg.replace("<svg", f'<svg style="width:{width:.0f}px" aria-hidden="true"', 1)
+    svg = re.sub(r"'?DejaVu Sans[^;\"]*", "system-ui, sans-serif", svg)
+    svg = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg)  # hundredths of a point are enough
+    svg = re.sub(INK, "currentColor", svg, flags=re.IGNORECASE)
+    for name, light in COLOURS.items():
+        svg = re.sub(light, f"var(--romae-{name},{light})", svg, flags=re.IGNORECASE)
+    # Ids are shared by everything on a page, and a hidden figure's clip paths do not work for a visible one.
+    key = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>r{key}-", svg)
+
+
+def show(fig: Figure, alt: str) -> None:
+    """Display the figure in a notebook and close it, so that it is not shown twice."""
+    from IPython.display import display
+
+    picture = render(fig, alt)
+    plt.close(fig)
+    display(picture)
+
+
+def band(ax: Axes, x: ArrayLike, mean: ArrayLike, low: ArrayLike, high: ArrayLike, **line: object) -> None:
+    """A line and the interval around it: x, mean, low, high all (N,); further arguments go to ``ax.plot``."""
+    (drawn,) = ax.plot(x, mean, **line)
+    ax.fill_between(x, low, high, color=drawn.get_color(), alpha=0.18, linewidth=0)
+
+
+def learning_curve(history: Sequence[Mapping[str, float]], keys: Sequence[str] = ("loss",), x: str = "step",
+                   ax: Axes | None = None, log: bool = True) -> Axes:  # fmt: skip
+    """Curves of the entries of a run's history, as `fit` returns it or a record keeps it.
+
+    keys: what to draw; entries that lack a key are passed over. x: "step", "epoch" or "seconds". log: logarithmic
+    values. KeyError names a key that no entry has.
+    """
+    with style():
+        ax = ax or plt.subplots()[1]
+        for key in keys:
+            points = [(entry[x], entry[key]) for entry in history if key in entry]
+            if not points:
+                known = sorted({name for entry in history for name in entry})
+                raise KeyError(f"no entry of the history has {key!r}; there are {', '.join(known)}")
+            ax.plot(*zip(*points, strict=True), label=key.replace("_", " "))
+        ax.set(
+            xlabel=x,
+            yscale="log" if log else "linear",
+            ylabel=keys[0].replace("_", " ") if len(keys) == 1 else "",
+        )
+        if len(keys) > 1:
+            ax.legend()
+    return ax

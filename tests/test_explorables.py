@@ -1,0 +1,479 @@
+"""The interactive figures: their data in Python, and their behaviour in a real browser."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from romae_lite import rope
+from romae_lite.explorables import GALLERY, PALETTE, Explorable, gallery, rotary_clock, spirals
+
+COUNTS = [3, 5, 8, 12, 20, 30, 45, 60, 74]
+
+
+def arrays(S: int = 3, N: int = 75, seed: int = 0) -> dict[str, np.ndarray]:
+    """Made-up spirals with made-up predictions, laid out as the recorded arrays are; no model was asked."""
+    rng = np.random.default_rng(seed)
+    theta, K = np.linspace(0, 9.36, N), len(COUNTS)
+    radius = 0.3 * theta
+    clean = np.stack([np.stack((radius * np.cos(theta) + 5, (-1) ** s * radius * np.sin(theta)), -1) for s in range(S)])
+    wave = 0.3 * rng.normal(size=(2, S, K, 1, 2)) * np.sin(3 * theta)[:, None]  # (2, S, K, N, 2)
+    romae, bayes = clean[:, None] + wave / np.sqrt(COUNTS)[:, None, None]
+    return dict(
+        theta=theta, chirality=np.arange(S) % 2, clean=clean, noisy=clean + rng.normal(0, 0.1, clean.shape),
+        order=np.stack([rng.permutation(N) for _ in range(S)]).astype(np.int16), counts=np.array(COUNTS, np.int16),
+        romae=romae.astype(np.float32), bayes=bayes.astype(np.float32),
+    )  # fmt: skip
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+
+def test_html_is_self_contained_and_repeatable():
+    figure = spirals.explorable(arrays())
+    html = figure.html()
+    assert html == spirals.explorable(arrays()).html()
+    assert not re.search(r"""\bid=|\bsrc="(?!data:)|\bhref=|@import|url\(|\bfetch\(|import\(""", html)
+    addresses = set(re.findall(r"https?://[^\s\"'`)]+", html))
+    assert addresses <= {"http://www.w3.org/2000/svg"}  # the name of SVG, which nobody fetches
+    assert figure._repr_mimebundle_() == {
+        "text/html": html,
+        "text/plain": f"<Explorable spirals: {figure.title}>",
+    }
+
+
+def test_size_of_the_full_spirals_figure():
+    full = arrays(S=6)
+    wide = {name: np.repeat(full[name], 2, axis=1)[:, :12] for name in ("romae", "bayes")}
+    html = spirals.explorable(full | wide | {"counts": np.arange(5, 65, 5)}).html()
+    assert len(html.encode()) < 250_000
+
+
+def test_data_cannot_end_the_script_nor_the_figure():
+    evil = {"position": 1, "evil": "</script><b>"}
+    figure = Explorable(name="rotary_clock", data=evil, title='a <b> & "c"', caption="<i>", fallback="<svg/>")
+    html = figure.html()
+    assert html.count("</script>") == 1 and "<b>" not in html and "<i>" not in html
+
+
+@pytest.mark.parametrize("data", [{"x": float("nan")}, {"x": float("inf")}, {"x": np.zeros(2)}])
+def test_data_that_json_cannot_say_is_refused(data):
+    with pytest.raises(ValueError, match="rotary_clock"):
+        Explorable(name="rotary_clock", data=data, title="t", caption="c", fallback="")
+
+
+def test_unknown_drawing_is_refused():
+    with pytest.raises(ValueError, match="sundial"):
+        Explorable(name="sundial", data={}, title="t", caption="c", fallback="")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("romae", np.zeros((3, 2, 75, 2)), "romae has shape"),
+        ("bayes", np.full((3, len(COUNTS), 75, 2), np.nan), "bayes holds"),
+        ("counts", np.array(COUNTS[::-1]), "counts is"),
+        ("counts", np.array([0, *COUNTS[1:]]), "counts is"),
+        ("order", np.zeros((3, 75), int), "order must"),
+    ],
+)
+def test_misshapen_arrays_are_named(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        spirals.payload(arrays() | {name: value})
+
+
+def test_missing_array_is_named():
+    with pytest.raises(ValueError, match="noisy"):
+        spirals.payload({k: v for k, v in arrays().items() if k != "noisy"})
+
+
+@pytest.mark.parametrize("model", ["romae", "bayes"])
+def test_rmse_is_that_of_the_hidden_points(model):
+    given = arrays()
+    data = spirals.payload(given)
+    for s in range(3):
+        for k, count in enumerate(COUNTS):
+            total = 0.0
+            for i in given["order"][s, count:]:
+                total += sum((given[model][s, k, i, c] - given["clean"][s, i, c]) ** 2 for c in range(2))
+            expected = math.sqrt(total / (2 * (75 - count)))
+            # both curves are rounded to 1e-4 on the way: each difference moves by at most 1e-4, and so does its RMS
+            assert spirals.spiral_rmse(data, s, k, model) == pytest.approx(expected, abs=1e-4)
+
+
+def test_rmse_where_nothing_is_hidden():
+    data = spirals.payload(arrays() | {"counts": np.array([*COUNTS[:-1], 75])})
+    assert math.isnan(spirals.spiral_rmse(data, 0, len(COUNTS) - 1, "romae"))
+
+
+def test_turn_is_read_off_the_curve():
+    turns = [spiral["turn"] for spiral in spirals.payload(arrays())["spirals"]]
+    assert turns == ["counter-clockwise", "clockwise", "counter-clockwise"]
+
+
+@pytest.mark.parametrize("dim", [2, 8, 16, 60])
+@pytest.mark.parametrize("p", [0.0, 0.35, 0.75, 1.0])
+@pytest.mark.parametrize("base", [10.0, 10_000.0])
+def test_clock_turns_like_the_model(dim, p, base):
+    freqs = rope.frequencies(dim, p, base)
+    np.testing.assert_allclose(rotary_clock.frequencies(dim, p, base), freqs.numpy(), rtol=1e-13)
+    phase = rope.angles(torch.tensor([[[12.34]]], dtype=torch.float64), freqs)[:, :, None]  # (1, 1, 1, dim / 2)
+    ones = torch.ones(1, 1, 1, dim)
+    score = (rope.rotate(ones, phase.cos(), phase.sin()) * ones).sum() / dim
+    assert rotary_clock.agreement(12.34, dim, p, base) == pytest.approx(score.item(), abs=1e-6)  # float32 rotation
+
+
+@pytest.mark.parametrize("bad", [dict(dim=7), dict(dim=62), dict(position=-1.0), dict(p=1.5), dict(base=1.0)])
+def test_clock_refuses(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        rotary_clock.explorable(**bad)
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2 relative luminance of #rrggbb."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("name", PALETTE)
+def test_palette_can_carry_text(name):
+    for colour, ground in zip(PALETTE[name], ("#ffffff", "#222832"), strict=True):
+        high, low = sorted((luminance(colour), luminance(ground)), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_gallery_names_what_there_is():
+    assert {"spirals", "rotary_clock"} <= set(GALLERY)
+    with pytest.raises(KeyError, match="rotary_clock"):
+        gallery("sundial")
+
+
+def record(folder, preset: str, seed: int, given: dict) -> None:
+    from romae_lite import results
+
+    path = folder / "spirals" / f"{preset}-s{seed}"
+    results.save_arrays(path.with_suffix(".npz"), **given)
+    results.Record(
+        experiment="spirals", preset=preset, tier="smoke", config={}, seed=seed, metrics={"rmse_clean": 0.5 + seed},
+        history=[], parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0,
+        tokens_per_second=1.0, versions={}, commit="content:0", data_fingerprint="0",
+        command=f"made up {preset} {seed}", deviations=[], created="2026-01-01T00:00:00Z",
+    ).save(path.with_suffix(".json"))  # fmt: skip
+
+
+def test_spirals_come_from_the_best_record(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    nothing = gallery("spirals")
+    assert nothing.data is None and "romae_lite run spirals" in nothing.html() and "<script" not in nothing.html()
+    record(tmp_path, "paper", 0, arrays(seed=1))
+    assert "made up paper 0" in gallery("spirals").caption
+    for seed in (10, 2):
+        record(tmp_path, "best", seed, arrays(seed=seed))
+    chosen = gallery("spirals")
+    assert "made up best 2" in chosen.caption and "2.5000" in chosen.caption
+    assert chosen.data["spirals"] == spirals.payload(arrays(seed=2))["spirals"]
+
+
+def test_damaged_arrays_are_named_and_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    record(tmp_path, "paper", 0, arrays())
+    record(tmp_path, "best", 0, arrays())
+    (tmp_path / "spirals" / "best-s0.npz").write_bytes(b"PK no archive")
+    assert "made up paper 0" in gallery("spirals").caption and "best-s0.npz" in gallery("spirals").caption
+    (tmp_path / "spirals" / "paper-s0.json").write_text("{")
+    assert gallery("spirals").data is None and "paper-s0" in gallery("spirals").caption
+
+
+# --- in the browser ---------------------------------------------------------------------------------------------------
+
+GROUNDS = {
+    "light": ("#ffffff", "#222832"),
+    "dark": ("#14181e", "#ced6dd"),
+}  # ground and text of the book's theme
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """visit(html, ...) -> page. At the end the page must have asked for nothing else and have reported no error."""
+    contexts, problems = [], []
+
+    def go(
+        body: str,
+        scheme: str = "light",
+        host: str = "",
+        width: int = 900,
+        expect_errors: bool = False,
+        **options,
+    ):
+        ground, text = GROUNDS[scheme]
+        file = tmp_path / f"page{len(contexts)}.html"
+        file.write_text(
+            f'<!doctype html><html {host or f"data-theme={scheme}"}><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width">'
+            f"<style>html{{background:{ground};color:{text}}}body{{font-family:sans-serif}}</style><body>{body}",
+            encoding="utf-8",
+        )
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on(
+            "request",
+            lambda request: request.url.startswith(("file:", "data:")) or problems.append(request.url),
+        )
+        if not expect_errors:
+            page.on("console", lambda said: said.type in ("error", "warning") and problems.append(said.text))
+            page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(file.as_uri())
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert not problems
+
+
+def state(page, index: int = 0) -> dict:
+    return json.loads(page.locator(".romae-explorable").nth(index).get_attribute("data-state"))
+
+
+def test_spirals_numbers_agree_with_python_by_keyboard(visit):
+    data = spirals.payload(arrays())
+    page = visit(spirals.explorable(arrays()).html())
+    assert state(page)["observed"] == 30
+    for s in range(3):
+        page.get_by_role("button", name=f"Test spiral {s + 1}").press("Enter")
+        page.locator("input[type=range]").focus()
+        page.keyboard.press("Home")
+        for k, count in enumerate(COUNTS):
+            now = state(page)
+            assert (now["spiral"], now["observed"], now["hidden"]) == (s + 1, count, 75 - count)
+            for model in ("romae", "bayes"):
+                expected = f"{spirals.spiral_rmse(data, s, k, model):.4f}"
+                assert now[f"rmse_{model}"] == expected
+                assert expected in page.locator(".sp-legend").inner_text()
+            page.keyboard.press("ArrowRight")
+
+
+def test_spirals_curves_stand_where_the_data_say(visit):
+    """The drawn curves, brought back from pixels by what the true curve shows of the scale, are the recorded ones."""
+    given = arrays()
+    page = visit(spirals.explorable(given).html(), reduced_motion="reduce")
+    page.locator("input[type=range]").focus()
+    page.keyboard.press("Home")
+    paths = page.eval_on_selector_all(".sp-plot svg > path", "nodes => nodes.map(n => n.getAttribute('d'))")
+    truth, bayes, romae = (np.array([list(map(float, pair.split())) for pair in d[1:].split("L")]) for d in paths)
+    clean = given["clean"][0]
+    (zoom, shift), (flip, rise) = (np.polyfit(clean[:, c], truth[:, c], 1) for c in range(2))
+    assert zoom == pytest.approx(-flip, rel=1e-3)  # equal scales, y upwards; coordinates carry two decimals
+    for drawn, model in ((romae, "romae"), (bayes, "bayes")):
+        back = (drawn - (shift, rise)) / (zoom, flip)
+        # 0.01 pixel at about 60 pixels to the unit, twice, and data sent to 1e-4
+        np.testing.assert_allclose(back, given[model][0, 0], atol=2e-3)
+    page.get_by_role("button", name="errors ×10").click()
+    louder = page.locator(".sp-plot svg > path").nth(2).get_attribute("d")
+    offset = (np.array([list(map(float, pair.split())) for pair in louder[1:].split("L")]) - truth) / (zoom, flip)
+    np.testing.assert_allclose(offset, 10 * (given["romae"][0, 0] - clean), atol=3e-3)
+    assert state(page)["exaggerate"] == 10
+
+
+def test_spirals_by_pointer(visit):
+    page = visit(spirals.explorable(arrays()).html())
+    before = state(page)["observed"]
+    handle = page.locator(".sp-curve [role=slider]")
+    box, ground = handle.bounding_box(), page.locator(".sp-curve svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(ground["x"] + ground["width"] - 14, box["y"] + 40, steps=6)
+    page.mouse.up()
+    assert state(page)["observed"] == 74 != before
+    page.mouse.click(ground["x"] + 45, ground["y"] + 80)  # a click on the graph moves the marker there
+    assert state(page)["observed"] == 3
+    handle.focus()
+    page.keyboard.press("PageUp")
+    assert state(page)["observed"] == COUNTS[3]
+    assert handle.get_attribute("aria-valuenow") == "3" and handle.get_attribute("aria-valuetext") == "12 of 75 points"
+    assert page.locator("input[type=range]").input_value() == "3"  # the two sliders are one
+
+
+def test_spirals_points_are_filled_as_they_are_observed(visit):
+    page = visit(spirals.explorable(arrays()).html(), reduced_motion="reduce")
+    filled = """() => [...document.querySelectorAll(".sp-plot circle")]
+      .filter(circle => getComputedStyle(circle).fill !== "none").length"""
+    assert page.locator(".sp-plot circle").count() == 75
+    assert page.evaluate(filled) == 30
+    page.locator("input[type=range]").press("End")
+    assert page.evaluate(filled) == 74
+
+
+def test_spirals_curves_can_be_hidden(visit):
+    page = visit(spirals.explorable(arrays()).html())
+    shown = "() => [...document.querySelectorAll('.sp-plot svg > path')].filter(p => p.getClientRects().length).length"
+    assert page.evaluate(shown) == 3
+    for left, name in ((2, "RoMAE"), (1, "Bayes-optimal"), (0, "True curve")):
+        button = page.locator(".sp-legend > button", has_text=name)
+        button.click()
+        assert button.get_attribute("aria-pressed") == "false" and page.evaluate(shown) == left
+    assert state(page)["shown"] == {"truth": False, "romae": False, "bayes": False}
+
+
+def test_spirals_reveal_plays_and_pauses(visit):
+    page = visit(spirals.explorable(arrays()).html())
+    page.locator("input[type=range]").press("Home")
+    page.get_by_role("button", name="Reveal").click()
+    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).observed >= 8")
+    page.get_by_role("button", name="Pause").click()
+    assert state(page)["playing"] is False and page.get_by_role("button", name="Reveal").count() == 1
+
+
+def test_what_is_spoken_says_the_numbers(visit):
+    page = visit(spirals.explorable(arrays()).html())
+    page.locator("input[type=range]").press("ArrowLeft")
+    now = state(page)
+    page.wait_for_function("n => document.querySelector('[aria-live]').textContent.includes(n)", arg=now["rmse_romae"])
+    assert f"{now['observed']} of 75" in page.locator("[aria-live]").text_content()
+
+
+MAKERS = {"spirals": lambda: spirals.explorable(arrays()), "rotary_clock": rotary_clock.explorable}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+class TestEvery:
+    def test_twice_on_a_page(self, visit, make):
+        page = visit(make().html() * 2)
+        figures = page.locator('.romae-explorable[data-ready="1"]')
+        assert figures.count() == 2
+        assert state(page, 0) == state(page, 1)
+        figures.nth(1).locator("input[type=range]").first.press("ArrowRight")
+        assert state(page, 0) != state(page, 1)
+
+    @pytest.mark.parametrize("width", [320, 390, 900])
+    def test_fits(self, visit, make, width):
+        page = visit(make().html(), width=width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    @pytest.mark.parametrize("host", ["data-theme={}", "theme={}", ""])
+    def test_text_is_readable_in_both_schemes(self, visit, make, host):
+        blues = []
+        for scheme in ("light", "dark"):
+            page = visit(make().html(), scheme, host.format(scheme) or "lang=en")
+            measured = page.evaluate(CONTRAST)
+            assert len(measured) > 10
+            assert min(measured.values()) >= 4.5, min(measured.items(), key=lambda item: item[1])
+            blues.append(
+                page.locator(".romae-explorable").evaluate("e => getComputedStyle(e).getPropertyValue('--romae-blue')")
+            )
+        assert tuple(blues) == PALETTE["blue"]
+
+    def test_follows_a_change_of_scheme(self, visit, make):
+        page = visit(make().html())
+        page.evaluate("document.documentElement.style.color = '#eee'; document.documentElement.dataset.theme = 'dark'")
+        page.wait_for_function("() => document.querySelector('.romae-explorable').dataset.scheme === 'dark'")
+
+    def test_still_picture_without_scripts(self, visit, make):
+        page = visit(make().html(), java_script_enabled=False)
+        still = page.locator(".romae-still")
+        assert still.is_visible() and still.bounding_box()["height"] > 80
+        assert not page.locator(".romae-live").is_visible()
+
+    def test_every_control_has_a_name_and_a_visible_focus(self, visit, make):
+        page = visit(make().html())
+        controls = page.locator(".romae-live :is(input, select, button, [role=slider])")
+        seen = set()
+        for _ in range(controls.count()):
+            page.keyboard.press("Tab")
+            name, outline, place = page.evaluate(FOCUSED)
+            assert name.strip() and outline != "none"
+            seen.add(place)
+        assert len(seen) == controls.count()
+
+    def test_still_picture_returns_where_the_drawing_fails(self, visit, make):
+        head = "function explorable(root, data, kit) {"
+        page = visit(make().html().replace(head, head + ' throw Error("no");'), expect_errors=True)
+        assert page.locator(".romae-explorable").get_attribute("data-ready") == "failed"
+        assert page.locator(".romae-still").is_visible()
+
+
+def test_drawn_later_inside_a_closed_dropdown(visit):
+    page = visit(f"<details><summary>more</summary>{spirals.explorable(arrays()).html()}</details>")
+    assert state(page)["observed"] == 30
+    page.locator("summary").click()
+    page.wait_for_function("() => document.querySelectorAll('.sp-plot circle').length === 75")
+
+
+def test_clock_agrees_with_python(visit):
+    page = visit(rotary_clock.explorable(position=3.7, dim=16, p=0.75, base=10_000).html())
+    position, p = page.locator("input[type=range]").all()
+    for value, dim, fraction, base in (
+        ("41.37", 60, "0.35", 100),
+        ("0", 4, "1", 100_000),
+        ("99.99", 24, "0", 10),
+    ):
+        position.fill(value)
+        p.fill(fraction)
+        page.get_by_label("Head dimension").select_option(str(dim))
+        page.get_by_label("Base").select_option(str(base))
+        now = state(page)
+        thetas = rotary_clock.frequencies(dim, float(fraction), base)
+        assert now["angles"] == [f"{float(value) * theta:.4f}" for theta in thetas]
+        assert now["agreement"] == f"{rotary_clock.agreement(float(value), dim, float(fraction), base):.3f}"
+        assert (now["turning"], now["pairs"]) == (sum(t > 0 for t in thetas), dim // 2)
+        assert page.locator(".rc-dials > div").count() == dim // 2
+        shown = page.locator(".rc-dials > div").all_inner_texts()
+        assert [text.strip() for text in shown] == [f"λ {rotary_clock.wavelength(theta)}" for theta in thetas]
+
+
+def test_clock_hand_turns_with_the_pointer(visit):
+    """Half a turn of the first hand, one radian per unit, adds pi; dragging on winds the clock beyond one turn."""
+    page = visit(rotary_clock.explorable(position=0).html())
+    box = page.locator(".rc-dials svg").first.bounding_box()
+    x, y, r = box["x"] + box["width"] / 2, box["y"] + box["height"] * 42 / 86, box["width"] * 36 / 92
+    page.mouse.move(x + r, y)
+    page.mouse.down()
+    for turns in range(1, 13):
+        angle = turns * math.pi / 4
+        page.mouse.move(x + r * math.cos(angle), y - r * math.sin(angle))
+        # positions are kept to 0.01, mouse positions to a pixel of a dial of about 36 pixels radius
+        assert float(state(page)["position"]) == pytest.approx(angle, abs=0.08)
+    page.mouse.up()
+    page.mouse.move(x, y)
+    assert float(state(page)["position"]) == pytest.approx(3 * math.pi, abs=0.08)
+    page.locator(".rc-dials [role=slider]").first.press("Home")
+    assert float(state(page)["position"]) == 0
+
+
+FOCUSED = """() => {
+  const e = document.activeElement, name = e.getAttribute("aria-label") || (e.labels && e.labels[0] || e).textContent;
+  return [name, getComputedStyle(e).outlineStyle, [...document.querySelectorAll("*")].indexOf(e)];
+}"""
+
+# Contrast (WCAG 2) of every visible piece of text in the figure against the page's ground, opacities included.
+CONTRAST = """() => {
+  const pixel = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const rgba = colour => {
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = colour;
+    pixel.fillRect(0, 0, 1, 1);
+    return [...pixel.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] / 255 + under[i] * (1 - top[3] / 255));
+  const figure = document.querySelector(".romae-explorable"), found = {};
+  const ground = rgba(getComputedStyle(document.documentElement).backgroundColor);
+  const card = over(rgba(getComputedStyle(figure).backgroundColor), ground);
+  const walker = document.createTreeWalker(figure, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.textContent.trim(), element = walker.currentNode.parentElement;
+    if (!text || element.closest("style, option, .romae-sr") || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element), colour = rgba(element instanceof SVGElement ? style.fill : style.color);
+    for (let e = element; e !== figure; e = e.parentElement) colour[3] *= +getComputedStyle(e).opacity;
+    const [high, low] = [light(over(colour, card)), light(card)].sort((a, b) => b - a);
+    found[text] = Math.min(found[text] ?? 99, (high + 0.05) / (low + 0.05));
+  }
+  return found;
+}"""

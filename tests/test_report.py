@@ -1,0 +1,190 @@
+"""The scoreboard joins the right records with the right claims, and judges nothing but the paper's protocol."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from romae_lite import report
+from romae_lite.__main__ import assignment, seeds
+from romae_lite.experiments import EXPERIMENTS
+from romae_lite.paper import CLAIMS
+from romae_lite.report import rows, scoreboard_html, scoreboard_text
+from romae_lite.results import Record, name
+
+SPIRALS = "table-7-romae-tiny-spirals-rmse"  # the paper says 0.0183 (0.007)
+
+
+def save(root, experiment, metrics, *, seed=0, preset="paper", tier="paper", config=None, command=None, tag=None):
+    command = command or f"python -m romae_lite run {experiment} --preset {preset} --seeds {seed}"
+    record = Record(
+        experiment=experiment, preset=preset, tier=tier, config=config or {}, seed=seed, metrics=metrics, history=[],
+        parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0,
+        versions={}, commit="c", data_fingerprint="d", command=command, deviations=[], created="2026-01-31T12:00:00Z",
+    )  # fmt: skip
+    return record.save(root / experiment / f"{name(preset, {'x': tag} if tag else None, seed)}.json")
+
+
+def row(root, claim_id):
+    return {r.claim.id: r for r in rows(root)}[claim_id]
+
+
+def test_without_records_every_claim_is_not_run(tmp_path):
+    found = rows(tmp_path)
+    assert [r.claim for r in found] == list(CLAIMS)
+    assert {r.verdict.status for r in found} == {"not run", "unknown", "quoted"}
+    assert all(r.ours is None and r.own is None and r.tier == "" for r in found)
+    claims = sum(not c.quoted and c.value is not None for c in CLAIMS)
+    assert report.summary_line(found).startswith(f"0 of {claims} claims run: 0 reproduced, 0 close, 0 not reproduced")
+
+
+def test_paper_tier_records_are_judged(tmp_path):
+    for seed, value in enumerate((0.036, 0.040, 0.044)):
+        save(tmp_path, "spirals", {"rmse_clean": value, "rmse_authors": 0.1}, seed=seed)
+    found = row(tmp_path, SPIRALS)
+    assert found.verdict.status == "not reproduced" and found.tier == "paper"
+    assert (found.ours.mean, found.ours.n) == (pytest.approx(0.04), 3)
+    assert found.command == "python -m romae_lite run spirals --preset paper --seeds 0-2"
+    assert row(tmp_path, "table-7-romae-tiny-stored-notebook-spirals-rmse").verdict.status == "close"
+    line = report.summary_line(rows(tmp_path))
+    assert line.startswith("2 of ") and "0 reproduced, 1 close, 1 not reproduced" in line
+
+
+def test_other_tiers_are_shown_but_never_judged(tmp_path):
+    save(tmp_path, "spirals", {"rmse_clean": 0.001}, preset="quick", tier="smoke")
+    assert row(tmp_path, SPIRALS).ours is None
+    save(tmp_path, "spirals", {"rmse_clean": 0.002}, preset="best", tier="own")
+    found = row(tmp_path, SPIRALS)
+    assert found.ours is None and found.own.mean == 0.002 and found.verdict.status == "not run"
+    save(tmp_path, "spirals", {"rmse_clean": 0.003}, tier="reduced", tag="short")
+    found = row(tmp_path, SPIRALS)
+    assert (found.ours.mean, found.tier, found.verdict.status) == (0.003, "reduced", "not run")
+    save(tmp_path, "spirals", {"rmse_clean": 0.5}, seed=0)
+    found = row(tmp_path, SPIRALS)
+    assert (found.ours.mean, found.tier, found.verdict.status) == (0.5, "paper", "not reproduced")
+    assert found.own.mean == 0.002
+
+
+def test_claims_take_only_records_with_their_settings(tmp_path):
+    save(tmp_path, "position", {"mse": 0.05}, config={"size": "tiny", "cls": True}, tag="a")
+    save(tmp_path, "position", {"mse": 200.33}, config={"size": "tiny", "cls": False}, tag="b")
+    status = {r.claim.id: (r.verdict.status, r.ours and r.ours.mean) for r in rows(tmp_path, ["position"])}
+    assert status["table-1-tiny-with-cls"] == ("reproduced", 0.05)
+    assert status["table-1-tiny-no-cls"] == ("reproduced", 200.33)
+    assert status["table-1-small-width-only-with-cls"] == ("not run", None)
+
+
+def test_different_settings_and_repeated_seeds_are_never_pooled(tmp_path):
+    for seed in range(2):
+        save(tmp_path, "spirals", {"rmse_clean": 0.04}, seed=seed, config={"lr": 1, "precision": "fp32"})
+        # the same run in another precision: the same setting and seed, so it counts once
+        save(tmp_path, "spirals", {"rmse_clean": 0.04}, seed=seed, config={"lr": 1, "precision": "bf16"}, tag="half")
+    for seed in range(3):  # better and more, but of a preset that is not the paper's
+        save(tmp_path, "spirals", {"rmse_clean": 0.01}, seed=seed, preset="text", config={"lr": 2, "precision": "fp32"})
+    found = row(tmp_path, SPIRALS)
+    assert (found.ours.mean, found.ours.n) == (pytest.approx(0.04), 2)
+
+
+def test_commands_are_put_together():
+    assert report._ranges([3, 0, 1, 2, 7, 7]) == "0-3,7"
+    assert report._ranges([]) == ""
+
+
+def test_commands_of_claims_not_run_are_ones_that_the_command_line_accepts(tmp_path):
+    for r in rows(tmp_path):
+        if r.command:
+            cls, words = EXPERIMENTS[r.claim.experiment], r.command.split()
+            assert words[:5] == ["python", "-m", "romae_lite", "run", cls.name]
+            changes = dict(assignment(word) for flag, word in zip(words, words[1:], strict=False) if flag == "--set")
+            settings = cls.preset(words[words.index("--preset") + 1]).replace(**changes).config()
+            assert {key: settings[key] for key in r.claim.where} == r.claim.where
+            assert seeds(words[words.index("--seeds") + 1])
+        else:
+            assert r.claim.quoted or r.claim.experiment not in EXPERIMENTS
+    assert row(tmp_path, SPIRALS).command
+
+
+def test_only_some_experiments(tmp_path):
+    assert {r.claim.experiment for r in rows(tmp_path, ["uea", "speed"])} == {"uea", "speed"}
+    for scoreboard in (scoreboard_text, scoreboard_html):
+        with pytest.raises(ValueError, match="experiment is 'spiral'"):
+            scoreboard(["spiral"], tmp_path)
+
+
+def test_what_cannot_be_used_is_listed_by_name(tmp_path):
+    save(tmp_path, "spirals", {"rmse_clean": 0.01}, seed=1)
+    (tmp_path / "spirals" / "paper-s2.json").write_text("{")
+    save(tmp_path, "position", {"mse": 1.0}, config={"width": 180})
+    save(tmp_path, "electricity", {"mse": 1.0})
+    for text in (scoreboard_text(root=tmp_path), scoreboard_html(root=tmp_path)):
+        assert "spirals/paper-s2.json: is not JSON" in text
+        assert "position/paper-s0.json: its settings lack cls, size" in text
+        assert "electricity/paper-s0.json: the paper makes no claim" in text
+        assert str(tmp_path) not in text  # no path of this machine in the book
+    assert row(tmp_path, SPIRALS).ours.n == 1
+
+
+class Page(HTMLParser):
+    """Checks that tags close in order; collects ids, and the text of every row."""
+
+    VOID = {"br"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.rows, self.text = [], [], {}, ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if identity := dict(attrs).get("id"):
+            self.ids.append(identity)
+            if tag == "tr":
+                self.rows[identity] = ""
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" in self.open:
+            return
+        self.text += data
+        if "tr" in self.open and self.rows:
+            self.rows[self.ids[-1]] += data
+
+
+def test_html_shows_every_claim_once_with_words_for_colours(tmp_path):
+    for seed in range(3):
+        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors": 0.1}, seed=seed, command="run <b> & --seeds 0")
+        save(tmp_path, "spirals", {"rmse_clean": 0.016}, seed=seed, preset="best", tier="own")
+    page = Page(scoreboard_html(root=tmp_path))
+    assert sorted(page.ids) == sorted(c.id for c in CLAIMS if not c.quoted)
+    for r in rows(tmp_path):
+        if r.claim.quoted:
+            assert r.claim.row in page.text and r.claim.show() in page.text
+        else:
+            assert r.verdict.status in page.rows[r.claim.id] and r.claim.show() in page.rows[r.claim.id]
+    spirals = page.rows[SPIRALS]
+    for part in ("not reproduced", "0.0183 ± 0.007", "0.0400 [0.0400, 0.0400], n = 3", "with our settings: 0.0160"):
+        assert part in spirals
+    assert "run <b> & --seeds 0-2" in spirals  # the text as it was, so it was escaped in the page
+
+
+def test_html_leaves_the_colours_to_the_page():
+    """Any colour is inherited, mixed from what is inherited, or a variable of the theme (with a fallback elsewhere)."""
+    outside_variables = re.sub(r"var\([^()]*\)", "", report.STYLE)
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgba?\(|hsla?\(|:\s*(white|black|gray|grey)\b", outside_variables)
+
+
+def test_html_asks_for_nothing_from_elsewhere(tmp_path):
+    assert not re.search(r"https?://|<script|<link|<img|@import|url\(", scoreboard_html(root=tmp_path))
+
+
+def test_text_and_html_say_the_same(tmp_path):
+    save(tmp_path, "pendulum", {"mse": 0.0034})
+    text, page = scoreboard_text(root=tmp_path), Page(scoreboard_html(root=tmp_path))
+    line = report.summary_line(rows(tmp_path))
+    assert line in text and line in page.text
+    assert "3.40 ×10⁻³, n = 1" in text and "3.40 ×10⁻³, n = 1" in page.rows["table-5-romae-mse"]
+    assert max(map(len, text.splitlines())) < 160

@@ -1,0 +1,366 @@
+"""Records survive whatever happens while they are written; nothing damaged is used; intervals are what they say."""
+
+import errno
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from romae_lite import results
+from romae_lite.results import CorruptRecord, Record, load, load_all, select, summarise
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def record(**changes) -> Record:
+    fields = dict(
+        experiment="spirals", preset="paper", tier="paper", config={"epochs": 5, "cls": False, "clip": None}, seed=0,
+        metrics={"rmse_clean": 0.02}, history=[{"step": 1, "loss": 0.5}], parameters=10, device="cpu", precision="fp32",
+        wall_seconds=1.5, peak_memory_mb=2.0, tokens_per_second=3.0, versions={"numpy": "2"}, commit="abc",
+        data_fingerprint="def", command="python -m romae_lite run spirals --preset paper --seeds 0",
+        deviations=["D1"], created="2026-01-31T12:00:00+00:00",
+    )  # fmt: skip
+    return Record(**(fields | changes))
+
+
+def good() -> dict:
+    return {field: getattr(record(), field) for field in Record.__dataclass_fields__}
+
+
+# Writing and reading back ---------------------------------------------------------------------------------------------
+
+
+def test_a_record_equals_its_file(tmp_path):
+    config = {"shape": (1, 2), "rate": np.float32(0.5), "n": np.int64(3)}
+    written = record(config=config, metrics={"mse": np.float64(1)})
+    assert load(written.save(tmp_path / "deep" / "er" / "paper-s0.json")) == written
+    assert written.config == {"shape": [1, 2], "rate": 0.5, "n": 3}
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+plain = st.recursive(st.none() | st.booleans() | st.integers() | numbers | st.text(), lambda inner: st.lists(inner))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.dictionaries(st.text(), plain), st.dictionaries(st.text(), numbers, min_size=1))
+def test_any_settings_and_metrics_come_back(tmp_path_factory, config, metrics):
+    written = record(config=config, metrics=metrics)
+    assert load(written.save(tmp_path_factory.mktemp("r") / "x.json")) == written
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, np.float32("nan")])
+def test_numbers_that_are_not_finite_are_refused_by_name(bad):
+    with pytest.raises(ValueError, match=r"metrics\.mse is"):
+        record(metrics={"rmse": 1.0, "mse": bad})
+    with pytest.raises(ValueError, match=r"history\[1\]\.loss is"):
+        record(history=[{"loss": 1.0}, {"loss": bad}])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("seed", "0"), ("seed", True), ("seed", -1), ("tier", "best"), ("schema", 2), ("metrics", {}),
+        ("metrics", {"mse": "low"}), ("metrics", {"mse": True}), ("history", [1]), ("deviations", "D1"), ("preset", ""),
+        ("wall_seconds", -1.0), ("versions", {"torch": 2}), ("config", {"path": object()}), ("config", {1: 2}),
+        ("created", "yesterday"), ("created", "2026-01-31T12:00:00"), ("created", "2026-01-31T12:00:00+02:00"),
+    ],
+)  # fmt: skip
+def test_wrong_values_are_refused_by_name(field, value):
+    with pytest.raises((TypeError, ValueError), match=field):
+        record(**{field: value})
+
+
+def test_a_time_in_utc_may_be_written_with_z():
+    assert record(created="2026-01-31T12:00:00Z").created.endswith("Z")
+
+
+# Whatever happens while it is written ---------------------------------------------------------------------------------
+
+KILLED_AT_EVERY_LINE = """
+import json, os, signal, sys
+from romae_lite import results
+
+path, fields = sys.argv[1], json.loads(sys.argv[2])
+old, new = (results.Record(**fields | {"parameters": n}) for n in (0, 1))
+write, lines, outcomes = results.atomic_write, 0, []
+
+
+def traced(*arguments):  # counts every line of Python that runs while the file is written, the library's too
+    sys.settrace(lambda *event: tick())
+    write(*arguments)
+    sys.settrace(None)
+
+
+def tick():
+    global lines
+    lines += 1
+    if lines == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return lambda *event: tick()
+
+
+for last in range(1, 10_000):
+    results.atomic_write = write
+    if not outcomes or outcomes[-1]:
+        old.save(path)
+    results.atomic_write = traced
+    child = os.fork()
+    if child == 0:
+        new.save(path)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    outcomes.append(results.load(path).parameters)  # raises where the file is not whole
+    if status == 0:
+        break
+print(json.dumps(outcomes))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_kill_at_any_moment_leaves_the_old_record_or_the_new_one(tmp_path):
+    path = tmp_path / "spirals" / "paper-s0.json"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_AT_EVERY_LINE, str(path), json.dumps(good())],
+        cwd=ROOT, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    outcomes = json.loads(done.stdout)
+    assert outcomes == sorted(outcomes) and set(outcomes) == {0, 1}  # old up to some line, new from there on
+    loaded = load_all(tmp_path)  # what the kills left behind is neither record nor problem
+    assert loaded.paths == (path,) and not loaded.problems
+
+
+@pytest.mark.parametrize("broken", ["write", "fsync", "replace"])
+def test_a_full_disk_keeps_the_old_record_and_leaves_no_litter(tmp_path, monkeypatch, broken):
+    path = record().save(tmp_path / "paper-s0.json")
+    before = path.read_bytes()
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    class FullFile:
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+        write = full
+
+    if broken == "write":
+        fdopen = os.fdopen
+        monkeypatch.setattr(os, "fdopen", lambda *a, **k: FullFile(fdopen(*a, **k)))
+    else:
+        monkeypatch.setattr(os, broken, full)
+    with pytest.raises(OSError, match="paper-s0.json") as caught:
+        record(seed=1).save(path)
+    monkeypatch.undo()
+    assert caught.value.errno == errno.ENOSPC
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["paper-s0.json"]
+
+
+# Damaged files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not JSON"),
+        ("\x00" * 40, "not JSON"),
+        ("[1, 2]", "holds a list"),
+        (json.dumps(good())[:-30], "not JSON"),
+        (json.dumps(good() | {"metrics": {"mse": math.nan}}), "NaN is no JSON number"),
+        (json.dumps(good()).replace("0.02", "1e999"), r"metrics\.rmse_clean is inf"),
+        (json.dumps({k: v for k, v in good().items() if k != "seed"}), "lacks seed"),
+        (json.dumps(good() | {"mood": 1}), "unknown fields mood"),
+        (json.dumps(good() | {"schema": 9}), "schema is 9"),
+        (json.dumps(good() | {"seed": "0"}), "seed is '0'"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_damaged_record_is_named_and_never_used(tmp_path, text, reason):
+    folder = tmp_path / "spirals"
+    record(seed=1).save(folder / "paper-s1.json")
+    (folder / "paper-s0.json").write_text(text)
+    with pytest.raises(CorruptRecord, match=reason) as caught:
+        load(folder / "paper-s0.json")
+    assert "paper-s0.json" in str(caught.value)
+    loaded = load_all(tmp_path)
+    assert [r.seed for r in loaded.records] == [1] and loaded.paths == (folder / "paper-s1.json",)
+    assert [p.path.name for p in loaded.problems] == ["paper-s0.json"]
+
+
+def test_bytes_that_are_no_text_are_a_corrupt_record(tmp_path):
+    (tmp_path / "x.json").write_bytes(b'{"\xff\xfe": 1}')
+    with pytest.raises(CorruptRecord, match="x.json"):
+        load(tmp_path / "x.json")
+
+
+def test_a_record_counts_once_and_in_its_own_place(tmp_path):
+    record().save(tmp_path / "spirals" / "paper-s0.json")
+    record().save(tmp_path / "spirals" / "paper-s1.json")  # a copy under another seed's name
+    record().save(tmp_path / "uea" / "paper-s0.json")  # a copy in another experiment's folder
+    record().save(tmp_path / "spirals" / "paper-epochs=5-s0.json")  # fine: an override in the name
+    (tmp_path / "spirals" / ".paper-s0.json.x.tmp").write_text("half a reco")
+    loaded = load_all(tmp_path)
+    assert {p.name for p in loaded.paths} == {"paper-s0.json", "paper-epochs=5-s0.json"}
+    assert {(p.path.parent.name, p.path.name) for p in loaded.problems} == {
+        ("spirals", "paper-s1.json"), ("uea", "paper-s0.json")
+    }  # fmt: skip
+    assert load_all(tmp_path / "nowhere") == results.Loaded((), (), ())
+    assert len(load_all(tmp_path, "uea").problems) == 1
+
+
+# Names and places -----------------------------------------------------------------------------------------------------
+
+
+def test_names():
+    assert results.name("paper", {}, 3) == "paper-s3"
+    assert results.name("paper", {"lr": 1e-3, "cls": True}, 0) == results.name("paper", {"cls": True, "lr": 1e-3}, 0)
+    assert results.name("paper", {"lr": 1e-3, "cls": True}, 0) == "paper-cls=true-lr=0.001-s0"
+
+
+overrides = st.dictionaries(st.text(max_size=8), st.text(max_size=300), max_size=3)
+
+
+@given(overrides, overrides)
+def test_names_are_fit_for_any_file_system_and_differ(one, other):
+    first, second = results.name("paper", one), results.name("paper", other)
+    assert len(first) < 150 and not set(first) & set('<>:"/\\|?*\0\n ')
+    # "~" marks a name that was changed and carries a hash. Others meet only where a value itself spells "-field=value".
+    if one != other and "~" in first + second:
+        assert first != second
+
+
+def test_results_dir(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    assert results.results_dir() == tmp_path
+    assert results.record_path("uea", "quick", {"epochs": 2}, 7) == tmp_path / "uea" / "quick-epochs=2-s7.json"
+    monkeypatch.delenv("ROMAE_RESULTS")
+    assert results.results_dir() == ROOT / "results"
+
+
+def test_select():
+    all_of_them = [
+        record(seed=2), record(seed=1), record(seed=0, tier="own", preset="best"), record(experiment="uea"),
+        record(seed=4, config={"epochs": 5, "cls": True}), record(seed=3, config={"cls": False}),
+    ]  # fmt: skip
+    seeds = lambda **how: [r.seed for r in select(all_of_them, "spirals", **how)]  # noqa: E731
+    assert seeds() == [0, 1, 2, 3, 4]
+    assert seeds(tier="paper") == [1, 2, 3, 4]
+    assert seeds(preset="best") == [0]
+    assert seeds(where={"cls": False}) == [0, 1, 2, 3]
+    assert seeds(where={"cls": False, "epochs": 5.0}) == [0, 1, 2]  # 5.0 is 5; record 3 has no epochs
+    with pytest.raises(ValueError, match="tier is 'papr'"):
+        seeds(tier="papr")
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def test_arrays_come_back(tmp_path):
+    grid = np.arange(6).reshape(2, 3)
+    path = results.save_arrays(tmp_path / "paper-s0.npz", a=grid, b=np.array([0.1, 0.2]), c=[True])
+    found = results.load_arrays(path)
+    assert found["a"].tolist() == [[0, 1, 2], [3, 4, 5]] and found["c"].tolist() == [True]
+    assert found["b"].dtype == np.float32
+    np.testing.assert_array_equal(found["b"], np.float32([0.1, 0.2]))
+    again = path.read_bytes()
+    assert results.save_arrays(path, **found).read_bytes() == again  # the same arrays, the same bytes: quiet diffs
+
+
+def test_arrays_that_are_too_large_or_no_numbers_are_refused(tmp_path):
+    path = results.save_arrays(tmp_path / "x.npz", a=[1])
+    with pytest.raises(ValueError, match="x.npz would take"):
+        results.save_arrays(path, a=np.random.default_rng(0).random(100_000))
+    for bad in (np.array([object()]), np.array(["text"]), np.array([1j])):
+        with pytest.raises(TypeError, match="a has dtype"):
+            results.save_arrays(path, a=bad)
+    assert results.load_arrays(path)["a"].tolist() == [1]
+
+
+def test_damaged_arrays_are_named(tmp_path):
+    path = results.save_arrays(tmp_path / "x.npz", a=np.random.default_rng(0).random(500))
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0xFF
+    np.savez(tmp_path / "pickled.npz", a=np.array([{}], dtype=object))
+    pickled = (tmp_path / "pickled.npz").read_bytes()
+    for damage in (b"", b"nonsense", whole[:100], whole[: len(whole) // 2], bytes(flipped), pickled):
+        path.write_bytes(damage)
+        with pytest.raises(CorruptRecord, match="x.npz"):
+            results.load_arrays(path)
+    with pytest.raises(FileNotFoundError):
+        results.load_arrays(tmp_path / "none.npz")
+
+
+# Several seeds, one number --------------------------------------------------------------------------------------------
+
+
+def test_interval_agrees_with_all_resamples_of_a_small_sample():
+    values = [1.0, 2.0, 4.0, 8.0]
+    means = [sum(picks) / 4 for picks in itertools.product(values, repeat=4)]  # every one of the 256 resamples
+    low, high = np.quantile(means, (0.025, 0.975))
+    found = summarise(values)
+    assert found.mean == 3.75 and found.n == 4
+    assert found.std == pytest.approx(math.sqrt(sum((v - 3.75) ** 2 for v in values) / 3))
+    # The bounds are order statistics of a discrete distribution with steps of 1/4: 10,000 draws may miss by one step.
+    assert abs(found.low - low) <= 0.25 and abs(found.high - high) <= 0.25
+
+
+def test_interval_covers_the_mean_about_as_often_as_it_says():
+    rng = np.random.default_rng(1)
+    trials, n = 200, 40
+    hits = sum(s.low <= 0 <= s.high for s in (summarise(rng.normal(size=n)) for _ in range(trials)))
+    # 95 % of 200 is 190, with a standard deviation of 3; percentile intervals of 40 values fall 1 or 2 % short of it.
+    assert 175 <= hits <= 199
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=8), st.randoms())
+def test_a_summary_is_the_same_every_time_and_in_any_order(values, random):
+    shuffled = values.copy()
+    random.shuffle(shuffled)
+    one, other = summarise(values), summarise(shuffled)
+    assert (one.mean, one.low, one.high) == (other.mean, other.low, other.high)
+    assert min(values) <= one.low <= one.high <= max(values)
+
+
+def test_one_run_has_no_interval_and_none_no_summary():
+    one = summarise([0.5])
+    assert (one.mean, one.low, one.high, one.std, one.n) == (0.5, None, None, None, 1)
+    assert one.text() == "0.500"
+    for bad in ([], [1.0, math.nan]):
+        with pytest.raises(ValueError, match="values is"):
+            summarise(bad)
+
+
+def test_table_shows_means_and_escapes():
+    shown = results.table(
+        {"<ours>": [record(seed=s, metrics={"mse": 0.001 * (s + 1)}) for s in range(3)], "paper": {"mse": 0.0025}},
+        {"mse": "MSE", "other": "a|b"}, label="who", scale=1e-3, decimals=2, caption="Errors",
+    )  # fmt: skip
+    assert [row[0] for row in shown.rows] == ["<ours>", "paper"]
+    assert shown.rows[0][1].startswith("2.00 [") and shown.rows[0][3] == "3"
+    assert shown.rows[1][1:] == ("2.50", "–", "")
+    page = shown._repr_html_()
+    assert "&lt;ours&gt;" in page and "<ours>" not in page and "Errors" in page
+    assert "#" not in page and "rgb" not in page  # no colour of its own: it must do in the dark too
+    assert str(shown) == repr(shown) and "a\\|b" in shown.markdown()
+    with pytest.raises(ValueError, match="2 columns"):
+        results.Table(("a", "b"), (("c",),))
