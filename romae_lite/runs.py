@@ -96,7 +96,7 @@ def run(
             if record.config != exp.config():
                 raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
             return record
-        accelerator = accelerator_for(exp.precision, device)
+        accelerator, code = accelerator_for(exp.precision, device), commit()  # now: the files may change meanwhile
         data = exp.data(planned.seed)
         model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
         metrics = exp.evaluate(model, data.test) | exp.baselines(data.test)
@@ -115,7 +115,7 @@ def run(
             peak_memory_mb=peak_memory_mb(accelerator.device),
             tokens_per_second=history[-1]["tokens_per_second"],
             versions=versions(),
-            commit=commit(),
+            commit=code,
             data_fingerprint=fingerprint(data),
             command=planned.command,
             deviations=list(exp.deviations),
@@ -137,7 +137,7 @@ def missing(names: list[str] | None = None) -> list[Planned]:
     for name in names or EXPERIMENTS:
         for rank, (preset, seeds) in enumerate(experiment(name).campaign):
             wishes += [(rank, seed, Planned(experiment=name, preset=preset, seed=seed)) for seed in range(seeds)]
-    return [planned for _, _, planned in sorted(wishes, key=lambda w: w[:2]) if not planned.path.exists()]
+    return [planned for _, _, planned in sorted(wishes, key=lambda w: w[:2]) if not _recorded(planned.path)]
 
 
 def campaign(
@@ -160,9 +160,17 @@ def campaign(
             done.append(run(planned, log=log(), stop=lambda: time.monotonic() >= end, device=device))
         except Interrupted as reason:
             report(f"{planned.experiment} {planned.name}: {reason}; call again to go on")
-        except (Busy, CheckpointError, CorruptRecord, Stale) as reason:
-            report(f"passed over: {reason}")
+        except (Busy, CheckpointError, Stale, ValueError) as reason:  # ValueError: corrupt record, loss not finite
+            report(f"passed over: {planned.experiment} {planned.name}: {reason}")
     return done
+
+
+def _recorded(path: Path) -> bool:
+    """Whether there is a record; a corrupt one is none (and `run` says so rather than write over it)."""
+    try:
+        return results.load(path) is not None
+    except (CorruptRecord, FileNotFoundError):
+        return False
 
 
 def device_name(device: torch.device) -> str:

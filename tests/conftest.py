@@ -1,0 +1,74 @@
+"""What the test files share: where the repository is, the built site, a browser."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+ROOT = Path(__file__).resolve().parents[1]
+CI = os.environ.get("CI", "").lower() == "true"
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory, worker_id) -> tuple[Path, subprocess.CompletedProcess]:
+    """The site built as `make book` builds it, once for all workers: its folder, and how the build ended."""
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared if worker_id == "master" else shared.parent
+    out, log, status = shared / "site", shared / "build.log", shared / "build.status"
+    with FileLock(shared / "build.lock"):
+        if not status.exists():
+            jupyter_book = Path(sys.executable).with_name("jupyter-book")
+            command = [
+                jupyter_book,
+                "build",
+                ".",
+                "--toc",
+                "book/_toc.yml",
+                "-W",
+                "--keep-going",
+                "--quiet",
+                "--path-output",
+                out,
+            ]
+            done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            log.write_text(done.stdout)
+            status.write_text(str(done.returncode))
+    result = subprocess.CompletedProcess([], int(status.read_text()), stdout=log.read_text())
+    return out / "_build" / "html", result
+
+
+@pytest.fixture(scope="session")
+def site(built) -> Path:
+    folder, result = built
+    assert (folder / "index.html").exists(), f"the book was not built:\n{result.stdout[-3000:]}"
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium. Missing: the test is skipped, except in CI, where it fails."""
+    from browser import chromium, find_chromium
+
+    if not find_chromium():
+        message = "no Chromium here: install one (apt-get install chromium) or set CHROMIUM to its path"
+        pytest.fail(message) if CI else pytest.skip(message)
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def screenshots() -> Path:
+    """Where the browser tests leave their pictures, for a look: _build/screenshots, emptied first."""
+    folder = ROOT / "_build" / "screenshots"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

@@ -1,0 +1,195 @@
+"""The built website, as files: no warnings, nothing foreign, nothing heavy, no dead link."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from romae_book import fingerprint
+
+LOADING = {
+    "script": "src",
+    "img": "src",
+    "source": "src",
+    "iframe": "src",
+    "video": "src",
+    "audio": "src",
+    "embed": "src",
+    "object": "data",
+    "input": "src",
+}  # tags whose attribute makes the browser fetch something
+
+
+class Page(HTMLParser):
+    """What a page loads, where it links, and what can be linked to in it."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.loads, self.links, self.ids, self.headings, self.article = [], [], set(), [], 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if values.get("id"):
+            self.ids.add(values["id"])
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        self.article += tag == "article"
+        if tag in ("h1", "h2") and self.article:  # the theme has a second h1, for the printer
+            self.headings.append(tag)
+        if tag == "link" and not {"search", "next", "prev", "index", "canonical"} & set(values.get("rel", "").split()):
+            self.loads.append(values.get("href") or "")
+        if values.get(LOADING.get(tag, "")):
+            self.loads.append(values[LOADING[tag]])
+        self.loads += [part.split()[0] for part in (values.get("srcset") or "").split(",") if part.strip()]
+
+    def handle_endtag(self, tag):
+        self.article -= tag == "article"
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> dict[Path, Page]:
+    paths = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.relative_to(site).parts]
+    return {path: Page(path.read_text(encoding="utf-8")) for path in paths}
+
+
+@pytest.fixture(scope="module")
+def chapters(root, site) -> list[Path]:
+    """The html page of every entry in the table of contents."""
+    toc = yaml.safe_load((root / "book" / "_toc.yml").read_text(encoding="utf-8"))
+    names = [toc["root"], *(c["file"] for part in toc["parts"] for c in part["chapters"])]
+    return [site / f"{name}.html" for name in names]
+
+
+def test_the_book_builds_without_a_warning(built):
+    folder, result = built
+    assert result.returncode == 0, result.stdout[-4000:]
+    assert "WARNING" not in result.stdout
+
+
+def test_a_warning_fails_the_build(root, tmp_path):
+    """The check above would be worthless if a broken reference passed."""
+    (tmp_path / "_config.yml").write_text(
+        (root / "_config.yml")
+        .read_text()
+        .replace("book/_static", ".")
+        .replace("local_extensions: {romae_book: book/_ext}", "")
+    )
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: page\n")
+    (tmp_path / "page.md").write_text("# Title\n\n## Section\n\n{ref}`nowhere`\n")
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "references.bib").write_text("")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("jupyter-book"), "build", tmp_path, "-W", "--keep-going", "-q"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "undefined label: 'nowhere'" in done.stdout + done.stderr
+
+
+def test_every_entry_of_the_contents_is_a_page(chapters):
+    assert len(chapters) >= 8
+    assert [p for p in chapters if not p.exists()] == []
+
+
+def test_every_page_has_one_title_and_a_section(chapters, pages):
+    for path in chapters:
+        assert pages[path].headings.count("h1") == 1, path
+        assert "h2" in pages[path].headings, path  # without one, the theme's margin code fails
+
+
+def test_pages_load_only_their_own_files(site, pages):
+    for path, page in pages.items():
+        for target in page.loads:
+            if target.startswith("data:"):
+                continue
+            parts = urlsplit(target)
+            assert not parts.scheme and not parts.netloc, f"{path.relative_to(site)} loads {target}"
+            assert (path.parent / unquote(parts.path)).resolve().is_file(), f"{path.relative_to(site)}: no {target}"
+
+
+def test_scripts_and_styles_name_no_other_host(site):
+    """url(…) and import in our own css, and addresses in inline scripts, would be fetched as well."""
+    for path in site.rglob("*.css"):
+        for target in re.findall(r"url\(\s*['\"]?(.*?)['\"]?\s*\)|@import\s+['\"](.*?)['\"]", path.read_text("utf-8")):
+            assert not re.match(r"(https?:)?//", target[0] or target[1]), f"{path.relative_to(site)}: {target}"
+    for path in site.rglob("*.html"):
+        for script in re.findall(r"<script[^>]*>(.*?)</script>", path.read_text("utf-8"), re.S):
+            for host in re.findall(r"https?://[^\s\"'`<>)]+", script):
+                assert host.startswith("http://www.w3.org/"), f"{path.relative_to(site)}: {host}"  # svg's name space
+
+
+def test_internal_links_resolve(site, pages):
+    for path, page in pages.items():
+        if path.name in ("genindex.html", "search.html"):
+            continue
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{path.relative_to(site)} links to {link}"
+            if parts.fragment and target in pages and target != path:
+                assert unquote(parts.fragment) in pages[target].ids, f"{path.relative_to(site)} links to {link}"
+
+
+def test_no_page_is_heavy(site, chapters):
+    """2 MB without its pictures."""
+    for path in chapters:
+        text = re.sub(r"data:image/[^\"')]+", "", path.read_text(encoding="utf-8"))
+        assert len(text.encode()) < 2_000_000, f"{path.relative_to(site)}: {len(text.encode()) / 1e6:.1f} MB"
+
+
+def test_no_path_of_the_building_machine(root, site, pages):
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert str(root) not in text, path.relative_to(site)
+        assert not re.search(r"[\"'\s(](/home/|/root/|/Users/|/tmp/|C:\\\\Users)", text), path.relative_to(site)
+
+
+def test_chapters_offer_colab_and_prose_pages_do_not(root, site):
+    url = yaml.safe_load((root / "_config.yml").read_text())["repository"]["url"].removeprefix("https://github.com/")
+    chapter = Page((site / "notebooks" / "05_spirals.html").read_text(encoding="utf-8"))
+    wanted = f"https://colab.research.google.com/github/{url}/blob/main/notebooks/05_spirals.ipynb"
+    assert wanted in chapter.links
+    prose = Page((site / "book" / "deviations.html").read_text(encoding="utf-8"))
+    assert not [link for link in prose.links if link.startswith("https://colab.research.google.com")]
+
+
+def test_every_deviation_has_its_four_parts_and_an_anchor(root, pages, site):
+    text = (root / "book" / "deviations.md").read_text(encoding="utf-8")
+    numbers = [int(n) for n in re.findall(r"^### D(\d+) · ", text, re.M)]
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    for number, body in re.findall(r"^### D(\d+) · (.*?)(?=^\(d|^## |\Z)", text, re.M | re.S):
+        for part in ("The paper says", "Their code does", "We do", "Effect"):
+            assert f"\n{part}\n: " in body, f"D{number}: {part}"
+        assert f"d{number}" in pages[site / "book" / "deviations.html"].ids
+
+
+def test_deviation_ids_cited_anywhere_exist(root):
+    known = set(re.findall(r"^### (D\d+) · ", (root / "book" / "deviations.md").read_text(encoding="utf-8"), re.M))
+    files = [*root.glob("romae_lite/**/*.py"), *root.glob("notebooks/*.ipynb"), *root.glob("book/*.md")]
+    for path in files:
+        cited = set(re.findall(r"\bD\d{1,2}\b(?!\.\d)", path.read_text(encoding="utf-8")))
+        assert cited <= known, f"{path.relative_to(root)} cites {sorted(cited - known)}"
+
+
+def test_a_changed_record_is_noticed(root, tmp_path, monkeypatch):
+    import romae_book
+
+    (tmp_path / "results" / "spirals").mkdir(parents=True)
+    monkeypatch.setattr(romae_book, "ROOT", tmp_path)
+    empty = fingerprint()
+    record = tmp_path / "results" / "spirals" / "paper-s0.json"
+    record.write_text("{}")
+    first = fingerprint()
+    record.write_text('{"a": 1}')
+    assert len({empty, first, fingerprint()}) == 3

@@ -1,0 +1,244 @@
+"""The built website in a browser: it asks nobody else, raises no error, fits a phone, its figures answer."""
+
+import json
+
+import pytest
+import yaml
+from browser import serve
+from conftest import ROOT
+
+TOC = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
+PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
+VIEWS = {"light": ("light", 1300, 900), "dark": ("dark", 1300, 900), "phone": ("light", 390, 844)}
+HARMLESS = ("Got invalid theme mode",)  # the theme says so on a first visit
+
+pytestmark = pytest.mark.usefixtures("browser")
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    with serve(site) as url:
+        yield url
+
+
+@pytest.fixture
+def visit(browser, address):
+    """visit(page, view) opens a page; tab.problems collects foreign requests, errors and bad answers."""
+    contexts = []
+
+    def open_page(page: str, view: str = "light"):
+        scheme, width, height = VIEWS[view]
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            has_touch=view == "phone",
+            reduced_motion="reduce",
+        )
+        contexts.append(context)
+        tab = context.new_page()
+        problems = tab.problems = []
+
+        def gate(route):
+            url = route.request.url
+            if url.startswith((f"{address}/", "data:", "blob:", "about:")):
+                return route.continue_()
+            problems.append(f"request to {url}")
+            return route.abort()
+
+        tab.route("**/*", gate)
+        tab.on(
+            "console",
+            lambda m: (
+                m.type in ("error", "warning")
+                and not m.text.startswith(HARMLESS)
+                and problems.append(f"console {m.type}: {m.text}")
+            ),
+        )
+        tab.on("pageerror", lambda e: problems.append(f"page error: {e}"))
+        tab.on("response", lambda r: r.status >= 400 and problems.append(f"{r.status} for {r.url}"))
+        tab.goto(f"{address}/{page}.html", wait_until="load")
+        tab.wait_for_function("document.fonts.status === 'loaded'")
+        tab.wait_for_timeout(300)
+        return tab
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_complete_and_quiet(visit, screenshots, page, view):
+    tab = visit(page, view)
+    tab.screenshot(path=screenshots / f"{page.replace('/', '-')}-{view}.png", full_page=True)
+    assert tab.problems == []
+    assert tab.evaluate("document.querySelectorAll('mjx-merror, .MathJax_Error').length") == 0
+    shown = tab.evaluate("document.documentElement.dataset.theme")
+    assert shown == ("dark" if view == "dark" else "light")
+    # formulas, tables and code may scroll within themselves; the page may not
+    assert tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    assert tab.evaluate("window.scrollTo(500, 0), window.scrollX") == 0
+
+
+def test_formulas_are_typeset(visit):
+    tab = visit("book/deviations")
+    tab.wait_for_selector("mjx-container")
+    assert tab.evaluate("document.querySelectorAll('mjx-container').length") >= 5
+
+
+@pytest.mark.parametrize("view", ["light", "phone"])
+def test_landing_page_shows_the_thing_itself(visit, view):
+    """On the first screen, without scrolling: a headline, two buttons, and a figure that moves."""
+    tab = visit(TOC["root"], view)
+    height = VIEWS[view][2]
+
+    def box(selector):
+        return tab.locator(selector).first.bounding_box()
+
+    heading, buttons, figure = box("article h1"), box(".romae-actions"), box(".romae-explorable")
+    assert heading["y"] + heading["height"] < height
+    assert buttons["y"] + buttons["height"] < height
+    assert tab.locator(".romae-actions a").count() == 2
+    seen = min(figure["y"] + figure["height"], height) - figure["y"]
+    assert seen > 0.5 * figure["height"] and seen > 0.3 * height
+
+
+@pytest.fixture(scope="module")
+def with_figures(site) -> list[str]:
+    """The pages that hold an interactive figure."""
+    found = [page for page in PAGES if "romae-explorable" in (site / f"{page}.html").read_text(encoding="utf-8")]
+    assert {TOC["root"], "notebooks/05_spirals"} <= set(found)
+    return found
+
+
+def explorables(tab):
+    return tab.locator(".romae-explorable[data-ready]").all()
+
+
+def state(figure) -> dict:
+    return json.loads(figure.get_attribute("data-state"))
+
+
+def controls(figure, selector):
+    return [c for c in figure.locator(selector).all() if c.is_visible() and c.is_enabled()]
+
+
+def test_every_explorable_comes_alive(visit, with_figures):
+    for page in with_figures:
+        tab = visit(page)
+        assert explorables(tab), f"no live figure on {page}"
+        assert tab.locator(".romae-explorable:not([data-ready])").count() == 0
+
+
+def test_explorables_react_to_the_keyboard(visit, with_figures):
+    """Every control, reached by focus alone, changes the state that the figure shows."""
+    for page in with_figures:
+        tab = visit(page)
+        for figure in explorables(tab):
+            tried = controls(figure, "input[type=range], [role=slider], select, button")
+            for control in tried:
+                before = state(figure)
+                control.focus()
+                assert control.evaluate("e => e === document.activeElement"), f"{page}: a control takes no focus"
+                if control.evaluate("e => e.tagName") == "BUTTON":
+                    tab.keyboard.press("Enter")
+                    if control.get_attribute("aria-pressed") == "true" and state(figure) == before:
+                        continue  # it was chosen already
+                    if control.get_attribute("aria-checked") == "true" and state(figure) == before:
+                        continue
+                else:
+                    for key in (
+                        "ArrowRight",
+                        "ArrowUp",
+                        "Home",
+                        "End",
+                    ):  # at one end of its range, one of them moves it
+                        tab.keyboard.press(key)
+                        if state(figure) != before:
+                            break
+                tab.wait_for_timeout(50)
+                assert state(figure) != before, f"{page}: {control.evaluate('e => e.outerHTML')[:200]}"
+        assert tab.problems == []
+
+
+@pytest.mark.parametrize("view", ["light", "phone"])
+def test_explorables_react_to_the_pointer(visit, with_figures, view):
+    """A press on every range input, and a drag of every handle, changes the state that the figure shows."""
+    for page in with_figures:
+        tab = visit(page, view)
+        for figure in explorables(tab):
+            for control in controls(figure, "input[type=range]"):
+                control.scroll_into_view_if_needed()
+                before, box = state(figure), control.bounding_box()
+                for share in (0.12, 0.88):
+                    tab.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+                    if state(figure) != before:
+                        break
+                assert state(figure) != before, f"{page}: a range input does not answer to the pointer"
+            for handle in controls(figure, "[role=slider]"):
+                handle.scroll_into_view_if_needed()
+                before, box = state(figure), handle.bounding_box()
+                x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+                for dx, dy in ((60, 0), (-60, 0), (0, 60), (0, -60)):
+                    tab.mouse.move(x, y)
+                    tab.mouse.down()
+                    tab.mouse.move(x + dx, y + dy, steps=6)
+                    tab.mouse.up()
+                    if state(figure) != before:
+                        break
+                assert state(figure) != before, f"{page}: a handle does not follow the pointer"
+        assert tab.problems == []
+
+
+def test_numbers_on_view_are_the_numbers_of_the_state(visit):
+    """data-state is what the tests read; the reader reads the text. They must not part."""
+    tab = visit("notebooks/05_spirals")
+    figure = tab.locator('.romae-explorable[data-explorable="spirals"][data-ready]').first
+    slider = figure.locator("input[type=range]").first
+    slider.focus()
+    for key in ("End", "ArrowLeft", "Home"):
+        tab.keyboard.press(key)
+        tab.wait_for_timeout(50)
+        shown = figure.inner_text()
+        numbers = [v for v in state(figure).values() if isinstance(v, (int, float)) and not isinstance(v, bool)]
+        printed = {f"{v:.{digits}f}" for v in numbers for digits in range(5)}
+        assert any(text in shown for text in printed)
+        assert slider.input_value() in {f"{v:g}" for v in numbers}
+
+
+def test_colour_scheme_button_switches_and_figures_follow(visit):
+    tab = visit(TOC["root"], "light")
+    figure = tab.locator(".romae-explorable").first
+    ink = "e => getComputedStyle(e).color"
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    light = (figure.evaluate(ink), tab.evaluate(ground))
+    button = tab.locator(".theme-switch-button").first
+    for _ in range(3):  # auto, light, dark
+        if tab.evaluate("document.documentElement.dataset.theme") == "dark":
+            break
+        button.click()
+    dark = (figure.evaluate(ink), tab.evaluate(ground))
+    assert light[0] != dark[0] and light[1] != dark[1]
+    assert tab.problems == []
+
+
+def test_search_finds_the_chapter(visit):
+    tab = visit("book/intro")
+    base = tab.url.rsplit("/book/", 1)[0]
+    tab.goto(f"{base}/search.html?q=spirals")
+    tab.wait_for_selector("#search-results ul.search li a", timeout=20_000)
+    hrefs = tab.locator("#search-results a").evaluate_all("links => links.map(a => a.getAttribute('href'))")
+    assert any("05_spirals" in href for href in hrefs)
+    assert tab.problems == []
+
+
+def test_page_reads_without_scripts(browser, address):
+    """With JavaScript off, text and a still picture of the figure remain."""
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1300, "height": 900})
+    try:
+        tab = context.new_page()
+        tab.goto(f"{address}/{TOC['root']}.html")
+        assert tab.locator("article h1").is_visible()
+        assert tab.locator(".romae-explorable svg, .romae-explorable img").first.is_visible()
+    finally:
+        context.close()

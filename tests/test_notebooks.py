@@ -1,0 +1,180 @@
+"""The chapters: committed in a readable state, and runnable with papermill. (`make test` re-runs them with nbval.)"""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+
+import nbformat
+import pytest
+import yaml
+from conftest import ROOT
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+MACHINE = re.compile(r"(?<![\w.])(/home/|/root/|/Users/|/tmp/|/var/folders/|[A-Z]:\\\\?Users)|site-packages/")
+
+
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
+def notebook(request):
+    return nbformat.read(request.param, as_version=4)
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def tags(cell) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def parameters(notebook):
+    """Index of the parameters cell among the code cells."""
+    found = [i for i, cell in enumerate(code(notebook)) if "parameters" in tags(cell)]
+    assert len(found) == 1, f"{len(found)} cells are tagged parameters"
+    return found[0]
+
+
+def outputs(notebook):
+    return [output for cell in code(notebook) for output in cell.outputs]
+
+
+def text_of(output) -> str:
+    """All text of an output: streams, plain text, html, markdown, error messages."""
+    data = output.get("data", {})
+    parts = [output.get("text", ""), *output.get("traceback", [])]
+    parts += [v for k, v in data.items() if k.startswith("text/") and isinstance(v, str)]
+    return "\n".join(parts)
+
+
+def test_there_are_chapters():
+    assert "05_spirals" in [path.stem for path in NOTEBOOKS]
+
+
+def test_every_chapter_is_in_the_contents_and_on_the_landing_page():
+    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
+    listed = {chapter["file"] for part in toc["parts"] for chapter in part["chapters"]}
+    shown = yaml.safe_load((ROOT / "book" / "chapters.yml").read_text(encoding="utf-8"))
+    shown = {chapter["file"] for part in shown for chapter in part["chapters"]}
+    for path in NOTEBOOKS:
+        assert f"notebooks/{path.stem}" in listed
+        assert path.stem in shown
+
+
+def test_is_a_valid_notebook_without_leftovers(notebook):
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert "widgets" not in notebook.metadata and "papermill" not in notebook.metadata
+    for cell in notebook.cells:
+        assert not {"execution", "papermill"} & set(cell.metadata), "time stamps make every diff noisy"
+
+
+def test_opens_with_title_promise_and_glance(notebook):
+    first = notebook.cells[0]
+    assert first.cell_type == "markdown" and first.source.startswith("# ")
+    titles = [c for c in notebook.cells if c.cell_type == "markdown" and re.search(r"^# ", c.source, re.M)]
+    assert titles == [first]
+    opening = "\n".join(cell.source for cell in notebook.cells[:3])
+    assert "At a glance" in opening
+
+
+def test_set_up_installs_only_on_colab(notebook):
+    before = "\n".join(cell.source for cell in code(notebook)[: parameters(notebook)])
+    assert "google.colab" in before and "pip install" in before
+    pip = next(line for line in before.splitlines() if "pip install" in line)
+    assert pip.startswith(" "), "the installation must stand under the test for Colab"
+
+
+def test_parameters_are_plain_literals(notebook):
+    """papermill shows them, and puts its own after them: nothing may be computed there."""
+    cell = code(notebook)[parameters(notebook)]
+    for statement in ast.parse(cell.source).body:
+        assert isinstance(statement, (ast.Assign, ast.AnnAssign)), ast.unparse(statement)
+        ast.literal_eval(statement.value)
+
+
+def test_executed_once_from_top_to_bottom(notebook):
+    counts = [cell.execution_count for cell in code(notebook)]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+def test_outputs_are_clean(notebook):
+    for output in outputs(notebook):
+        assert output.output_type != "error"
+        assert output.get("name") != "stderr", output.text[:300]
+        assert not any("widget" in mime or "javascript" in mime for mime in output.get("data", {}))
+        text = text_of(output)
+        assert not re.search(r"\d+%\|[█▏▎▍▌▋▊▉# ]*\|", text), "a progress bar is stored"
+        assert not MACHINE.search(text), MACHINE.search(text)[0]
+        assert "NaN" not in text and "nan " not in text
+
+
+def test_sources_hold_no_machine_path_and_no_interact(notebook):
+    for cell in notebook.cells:
+        assert not MACHINE.search(cell.source), MACHINE.search(cell.source)[0]
+        assert "@interact" not in cell.source  # hangs under nbclient now and then
+
+
+def test_shows_an_explorable(notebook):
+    assert any("romae-explorable" in text_of(output) for output in outputs(notebook))
+
+
+def test_has_exercises_with_executed_solutions_out_of_sight(notebook):
+    start = next(i for i, c in enumerate(notebook.cells) if re.search(r"^## Exercises", c.source, re.M))
+    cells = notebook.cells[start:]
+    asked = re.findall(r"^### .*", "\n".join(c.source for c in cells if c.cell_type == "markdown"), re.M)
+    assert 3 <= len(asked) <= 5, asked
+    hidden = [c for c in cells if c.cell_type == "code" and {"hide-cell", "hide-input", "hide-output"} & set(tags(c))]
+    folded = sum(c.source.count("{dropdown}") for c in cells if c.cell_type == "markdown")
+    assert len(hidden) + folded >= len(asked)
+    assert any(c.outputs for c in hidden), "solutions are executed"
+
+
+def test_is_light(notebook):
+    """Text, code, tables, vector figures: no chapter needs 2 MB."""
+    assert len(json.dumps(notebook)) < 2_000_000
+
+
+# -- papermill ---------------------------------------------------------------------------------------------------
+
+
+def papermill(out, *options, chapter="05_spirals"):
+    command = [sys.executable, "-m", "papermill", f"notebooks/{chapter}.ipynb", str(out), *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=800)
+
+
+def test_papermill_trains_and_reports(tmp_path):
+    """Three epochs, from the repository's root: a number for both errors, and no trace in the repository."""
+    before = {path: path.stat().st_mtime_ns for path in (ROOT / "results").rglob("*")}
+    out = tmp_path / "out.ipynb"
+    done = papermill(out, "-p", "epochs", "3")
+    assert done.returncode == 0, done.stderr[-3000:]
+    notebook = nbformat.read(out, as_version=4)
+    assert any("injected-parameters" in tags(cell) and "epochs = 3" in cell.source for cell in notebook.cells)
+    text = "\n".join(text_of(output) for output in outputs(notebook))
+    for metric in ("RMSE to the clean curve", "RMSE to the noisy points"):
+        assert re.search(rf"^{metric} +0\.\d+", text, re.M), metric
+    assert {path: path.stat().st_mtime_ns for path in (ROOT / "results").rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    "name, value, names",
+    [
+        ("epohcs", "5", ["epohcs", "epochs"]),  # misspelt: says what was meant
+        ("epochs", "many", ["epochs", "many"]),  # ill-typed
+        ("epochs", "2.5", ["epochs", "2.5"]),
+        ("epochs", "-3", ["epochs", "-3"]),  # out of range
+    ],
+)
+def test_papermill_names_a_wrong_parameter(tmp_path, name, value, names):
+    out = tmp_path / "out.ipynb"
+    done = papermill(out, "-p", name, value)
+    assert done.returncode != 0
+    message = done.stderr[-1500:]
+    assert all(word in message for word in names), message
+    notebook = nbformat.read(out, as_version=4)  # readable, with the message in it
+    nbformat.validate(notebook)
+    errors = [output for output in outputs(notebook) if output.output_type == "error"]
+    assert len(errors) == 1 and all(word in errors[0].evalue for word in names)
+    ran = [cell for cell in code(notebook) if cell.execution_count]
+    assert len(ran) <= 5, "it went on to train before it looked at the parameters"

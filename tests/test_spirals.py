@@ -1,0 +1,362 @@
+"""Spirals: the generator against its formulas, the baselines against brute force, the metrics against loops."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from romae_lite.baselines.spirals import bayes, least_squares, spline
+from romae_lite.data.spirals import basis, generate
+from romae_lite.experiments import experiment
+from romae_lite.experiments.base import numpy_rng
+from romae_lite.experiments.spirals import Spirals
+from romae_lite.tokens import Tokens
+from romae_lite.training import fit
+
+SMALL = dict(encoder="16x2x1x24", decoder="16x2x1x24", n_train=8, n_valid=4, n_test=100, epochs=2, batch=4)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def curve(a: float, b: float, clockwise: bool) -> list[tuple[float, float]]:
+    """The paper's formulas, point by point: the first 75 of 150 points over three turns; the clockwise one is generated
+    inwards and reversed in time."""
+    points = []
+    for i in range(150):
+        theta = 6 * math.pi * i / 149
+        if clockwise:
+            z = 6 * math.pi + 1 - theta
+            r = a + b * 50 / z
+            points.append((r * math.cos(z) - 5, r * math.sin(z)))
+        else:
+            r = a + b * theta
+            points.append((r * math.cos(theta) + 5, r * math.sin(theta)))
+    return (points[::-1] if clockwise else points)[:75]
+
+
+@pytest.mark.parametrize("clockwise", [False, True])
+def test_curves_follow_the_formulas(clockwise):
+    theta = np.array([6 * math.pi * i / 149 for i in range(75)])
+    centre, columns = basis(theta, clockwise)
+    for a, b in ((0.0, 0.3), (-0.03, 0.27), (0.05, 0.34)):
+        np.testing.assert_allclose(centre + columns @ (a, b), curve(a, b, clockwise), rtol=0, atol=1e-12)
+
+
+def test_generated_spirals_are_such_curves():
+    """(a, b) recovered from two clean points give all the others."""
+    tokens = generate(60, rng())
+    theta, clean = tokens.positions[..., 0].numpy(), tokens.aux["clean"].numpy()
+    np.testing.assert_allclose(theta, np.broadcast_to([6 * math.pi * i / 149 for i in range(75)], (60, 75)), atol=1e-12)
+    found = []
+    for s, clockwise in enumerate(tokens.aux["clockwise"].tolist()):
+        centre, columns = basis(theta[s], clockwise)
+        a, b = np.linalg.lstsq(columns[[10, 60]].reshape(-1, 2), (clean[s] - centre)[[10, 60]].ravel())[0]
+        np.testing.assert_allclose(clean[s], curve(a, b, clockwise), rtol=0, atol=1e-9)
+        found.append((a, b))
+    a, b = np.array(found).T
+    # mean and standard deviation of 60 draws: standard errors 0.02 / sqrt(60) and 0.02 / sqrt(120)
+    for draws, mean in ((a, 0.0), (b, 0.3)):
+        assert abs(draws.mean() - mean) < 4 * 0.02 / math.sqrt(60)
+        assert abs(draws.std() - 0.02) < 4 * 0.02 / math.sqrt(120)
+
+
+def test_noise_and_chirality():
+    tokens = generate(2000, rng(1))
+    noise = tokens.values.double().numpy() - tokens.aux["clean"].numpy()
+    # 300,000 draws: standard errors 0.1 / sqrt(300,000) of the mean and 1 / sqrt(2) of it for the standard deviation
+    assert abs(noise.mean()) < 4 * 1.8e-4 and abs(noise.std() - 0.1) < 4 * 1.3e-4
+    neighbours = np.corrcoef(noise[:, :-1, 0].ravel(), noise[:, 1:, 0].ravel())[0, 1]
+    assert abs(neighbours) < 4 / math.sqrt(2000 * 74)  # independent from point to point
+    assert abs(np.corrcoef(noise[..., 0].ravel(), noise[..., 1].ravel())[0, 1]) < 4 / math.sqrt(2000 * 75)
+    assert abs(tokens.aux["clockwise"].float().mean() - 0.5) < 4 * 0.5 / math.sqrt(2000)
+
+
+def test_irregular_angles_are_each_spirals_own():
+    tokens = generate(200, rng(2), irregular=True)
+    theta = tokens.positions[..., 0]
+    assert (theta.diff(dim=1) > 0).all() and theta.min() >= 0 and theta.max() <= 6 * math.pi * 74 / 149
+    assert len(theta[:, 0].unique()) == 200
+    gaps = theta.diff(dim=1)
+    # uniform points: gaps are nearly exponential, whose standard deviation equals their mean; on a grid it is zero
+    assert gaps.std() == pytest.approx(float(gaps.mean()), rel=0.1)
+    for s in (0, 1):
+        centre, columns = basis(theta[s].numpy(), bool(tokens.aux["clockwise"][s]))
+        fit_ = np.linalg.lstsq(columns.reshape(-1, 2), (tokens.aux["clean"][s].numpy() - centre).ravel())
+        assert fit_[1] < 1e-18  # sum of squared residuals: the clean points lie on a spiral at their own angles
+
+
+def test_seeded_and_refused():
+    assert torch.equal(generate(5, rng(3)).values, generate(5, rng(3)).values)
+    with pytest.raises(ValueError, match="n is 0"):
+        generate(0, rng())
+
+
+def test_no_two_splits_or_seeds_share_anything():
+    """As the authors' training and test spirals do: parameters, noise, chirality and masks are compared."""
+    exp = Spirals(n_train=100, n_valid=100, n_test=100, encoder="16x2x1x24", decoder="16x2x1x24")
+    splits = [split for seed in (0, 1) for split in exp.data(seed)]
+    drawn = []
+    for tokens in splits:
+        noise = (tokens.values.double() - tokens.aux["clean"])[:, :, 0].numpy()
+        drawn.append((noise, *(tokens.aux[name].numpy() for name in ("clean", "clockwise", "hidden"))))
+    for i in range(len(drawn)):
+        for j in range(i):
+            (noise, clean, turn, hidden), (noise2, clean2, turn2, hidden2) = drawn[i], drawn[j]
+            assert not np.isin(clean[:, 1].ravel(), clean2[:, 1].ravel()).any()
+            assert abs(np.corrcoef(noise.ravel(), noise2.ravel())[0, 1]) < 4 / math.sqrt(noise.size)
+            assert abs((turn == turn2).mean() - 0.5) < 4 * 0.5 / math.sqrt(100)  # 100 %, had they one stream
+            # two masks of 45 in 75 agree at 0.6^2 + 0.4^2 = 52 % of the points
+            assert abs((hidden == hidden2).mean() - 0.52) < 4 * 0.5 / math.sqrt(hidden.size)
+
+
+def test_data_repeats():
+    exp = Spirals(**SMALL)
+    for a, b in zip(exp.data(5), exp.data(5), strict=True):
+        assert torch.equal(a.values, b.values) and torch.equal(a.aux["hidden"], b.aux["hidden"])
+        assert (a.aux["hidden"].sum(1) == 45).all()
+    assert not torch.equal(exp.data(5).test.values, exp.data(6).test.values)
+    assert not np.array_equal(numpy_rng(0, 1).random(4), numpy_rng(1, 0).random(4))
+
+
+def test_position_scale_scales_positions_only():
+    plain, scaled = (Spirals(**SMALL, position_scale=s).data(0).test for s in (1.0, 8.0))
+    assert torch.equal(scaled.positions, 8 * plain.positions) and torch.equal(scaled.values, plain.values)
+    scores = Spirals(**SMALL, position_scale=8.0).baselines(scaled[:10]), Spirals(**SMALL).baselines(plain[:10])
+    assert scores[0] == pytest.approx(scores[1])
+    wanted = {f"rmse_{target}_{who}" for target in ("clean", "noisy") for who in ("bayes", "lstsq", "spline")}
+    assert wanted == set(scores[0])
+
+
+# Baselines ----------------------------------------------------------------------------------------------------------
+
+
+def observations(n: int, seen: int, seed: int, irregular: bool = False):
+    tokens = generate(n, rng(seed), irregular)
+    observed = np.stack([np.isin(np.arange(75), rng(100 + seed + s).choice(75, seen, replace=False)) for s in range(n)])
+    return (tokens.positions[..., 0].numpy(), tokens.values.double().numpy(), observed), tokens
+
+
+@pytest.mark.parametrize(("seen", "irregular"), [(1, False), (3, False), (10, True)])
+def test_bayes_equals_numerical_integration(seen, irregular):
+    """Posterior mean over a grid of (a, b) and both chiralities, by the definition."""
+    (theta, noisy, observed), _ = observations(3, seen, seed=seen, irregular=irregular)
+    found = bayes(theta, noisy, observed)
+    steps = np.linspace(-6, 6, 241) * 0.02  # prior standard deviations; the posterior is at least 6 steps of 0.001 wide
+    a, b = (grid.ravel() for grid in np.meshgrid(steps, 0.3 + steps, indexing="ij"))
+    for s in range(3):
+        t = theta[s]
+        weights, curves = [], []
+        for clockwise in (False, True):
+            z = 1 + t if clockwise else t
+            r = a[:, None] + b[:, None] * (50 / z if clockwise else z)  # (grid, 75)
+            at = np.stack((r * np.cos(z) + (-5 if clockwise else 5), r * np.sin(z)), -1)
+            log = -0.5 * (a**2 + (b - 0.3) ** 2) / 0.02**2
+            log -= 0.5 * ((at - noisy[s])[:, observed[s]] ** 2).sum((1, 2)) / 0.1**2
+            weights.append(log)
+            curves.append(at)
+        log = np.concatenate(weights)
+        share = np.exp(log - log.max())
+        exact = np.einsum("g,gtc->tc", share / share.sum(), np.concatenate(curves))
+        # a trapezoid sum over smooth bell curves several steps wide is exact to many digits; its ends, at six standard
+        # deviations, cut off 1e-8 of the prior
+        np.testing.assert_allclose(found[s], exact, rtol=0, atol=1e-5)
+
+
+def test_bayes_without_a_hint_is_the_mean_of_the_prior():
+    (theta, noisy, _), _ = observations(1, 1, seed=0)
+    found = bayes(theta, noisy, np.zeros((1, 75), dtype=bool))[0]
+    mean = (np.array(curve(0.0, 0.3, False)) + np.array(curve(0.0, 0.3, True))) / 2
+    np.testing.assert_allclose(found, mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("predictor", [bayes, least_squares, spline])
+def test_predictors_see_the_observed_points_only(predictor):
+    (theta, noisy, observed), _ = observations(5, 30, seed=4)
+    spoiled = np.where(observed[..., None], noisy, 1e3 + np.arange(75)[:, None])
+    np.testing.assert_allclose(predictor(theta, spoiled, observed), predictor(theta, noisy, observed), rtol=1e-12)
+
+
+def test_least_squares_finds_the_smallest_residual():
+    (theta, noisy, observed), _ = observations(8, 20, seed=5)
+    found = least_squares(theta, noisy, observed)
+    for s in range(8):
+        best = math.inf
+        for clockwise in (False, True):
+            centre, columns = basis(theta[s][observed[s]], clockwise)
+            _, residual, *_ = np.linalg.lstsq(columns.reshape(-1, 2), (noisy[s][observed[s]] - centre).ravel())
+            best = min(best, float(residual[0]))
+        assert ((found[s] - noisy[s])[observed[s]] ** 2).sum() == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("irregular", [False, True])
+def test_bayes_beats_the_others(irregular):
+    (theta, noisy, observed), tokens = observations(100, 30, seed=6, irregular=irregular)
+    clean = tokens.aux["clean"].numpy()
+    between = ~observed & (observed.cumsum(1) > 0) & (observed[:, ::-1].cumsum(1)[:, ::-1] > 0)
+    error, inside = {}, {}
+    for predictor in (bayes, least_squares, spline):
+        squares = (predictor(theta, noisy, observed) - clean) ** 2
+        error[predictor.__name__], inside[predictor.__name__] = (
+            math.sqrt(squares[where].mean()) for where in (~observed, between)
+        )
+    assert error["bayes"] < error["least_squares"] < error["spline"], error
+    # two parameters fitted to 60 numbers: noise x sqrt(2 / 60) = 0.0183 where those are, a little more elsewhere
+    assert 0.012 < error["bayes"] < 0.018 and 0.0165 < error["least_squares"] < 0.0225, error
+    # between observed points a spline takes away some of the noise of 0.1; beyond the outermost ones it is lost
+    assert inside["spline"] < 0.1 < error["spline"], (inside, error)
+
+
+# The experiment -----------------------------------------------------------------------------------------------------
+
+
+def test_score_by_hand():
+    exp = Spirals(**SMALL)
+    tokens = exp.data(0).test
+    prediction = tokens.values.numpy() + rng(7).normal(0, 0.05, (100, 75, 2))
+    score = exp.score(prediction, tokens)
+    clean, noisy = [], []
+    for s in range(100):
+        for i in range(75):
+            if tokens.aux["hidden"][s, i]:
+                for c in range(2):
+                    clean.append((prediction[s, i, c] - float(tokens.aux["clean"][s, i, c])) ** 2)
+                    noisy.append((prediction[s, i, c] - float(tokens.values[s, i, c])) ** 2)
+    assert len(noisy) == 9000
+    assert score["rmse_clean"] == pytest.approx(math.sqrt(sum(clean) / 9000), rel=1e-9)
+    assert score["rmse_noisy"] == pytest.approx(math.sqrt(sum(noisy) / 9000), rel=1e-9)
+    # the authors divide sqrt(sum of 9000 squares) by 100
+    assert score["rmse_authors"] == pytest.approx(math.sqrt(sum(noisy)) / 100, rel=1e-9)
+    assert score["rmse_authors"] == pytest.approx(math.sqrt(9000) / 100 * score["rmse_noisy"], rel=1e-9)
+    assert round(math.sqrt(9000) / 100, 4) == 0.9487
+
+
+def test_visible_points_are_not_scored():
+    exp = Spirals(**SMALL)
+    tokens = exp.data(0).test
+    prediction = tokens.values.numpy() * 0.5
+    spoiled = np.where(tokens.aux["hidden"].numpy()[..., None], prediction, 1e6)
+    assert exp.score(spoiled, tokens) == exp.score(prediction, tokens)
+
+
+def test_trials_of_a_hundred():
+    exp = Spirals(**SMALL | dict(n_test=300))
+    tokens = exp.data(0).test
+    score = exp.score(tokens.aux["clean"].numpy() + np.repeat([0.1, 0.2, 0.3], 100)[:, None, None], tokens)
+    assert score["rmse_clean"] == pytest.approx(math.sqrt((0.01 + 0.04 + 0.09) / 3))
+    assert score["rmse_clean_trial_std"] == pytest.approx(np.std([0.1, 0.2, 0.3]))
+
+
+def test_predictions_come_from_visible_points_and_land_at_hidden_ones():
+    exp = Spirals(**SMALL)
+    model, tokens = exp.build(0).eval(), exp.data(0).test
+    hidden = tokens.aux["hidden"]
+    out = exp.predict(model, tokens, hidden, batch=33)
+    assert torch.equal(out == 0, ~hidden[..., None].expand_as(out))
+    spoiled = Tokens(
+        values=tokens.values.masked_fill(hidden[..., None], 99.0), positions=tokens.positions, aux=tokens.aux
+    )
+    torch.testing.assert_close(exp.predict(model, spoiled, hidden), out, rtol=1e-5, atol=1e-6)
+    moved = Tokens(values=tokens.values.roll(1, dims=0), positions=tokens.positions, aux=tokens.aux)
+    assert not torch.allclose(exp.predict(model, moved, hidden), out, atol=1e-3)
+
+
+def test_arrays_are_what_the_figures_expect():
+    exp = Spirals(**SMALL)
+    model, data = exp.build(0).eval(), exp.data(0)
+    arrays = exp.arrays(model, data)
+    spirals, counts = len(arrays["chirality"]), len(arrays["counts"])
+    assert arrays["theta"].shape == (75,) and arrays["order"].shape == (spirals, 75)
+    assert arrays["clean"].shape == arrays["noisy"].shape == (spirals, 75, 2)
+    assert arrays["romae"].shape == arrays["bayes"].shape == (spirals, counts, 75, 2)
+    assert sorted(set(arrays["chirality"].tolist())) == [0, 1]
+    assert all(sorted(row) == list(range(75)) for row in arrays["order"].tolist())
+    for s, k in ((0, 0), (spirals - 1, counts // 2), (2, counts - 1)):
+        order, n = arrays["order"][s].astype(int), int(arrays["counts"][k])
+        observed = np.isin(np.arange(75), order[:n])[None]
+        theta, noisy = arrays["theta"][None].astype(float), arrays["noisy"][s][None].astype(float)
+        exact = bayes(theta, noisy, observed)[0]
+        np.testing.assert_allclose(arrays["bayes"][s, k], exact, atol=1e-4)  # stored in float32
+        # at an unobserved point: predicted from the observed ones
+        match = next(i for i in range(100) if np.allclose(data.test.values[i].numpy(), arrays["noisy"][s]))
+        part = data.test[torch.tensor([match])]
+        direct = exp.predict(model, part, torch.from_numpy(~observed))[0].numpy()
+        np.testing.assert_allclose(arrays["romae"][s, k][~observed[0]], direct[~observed[0]], atol=1e-4)
+        # at an observed one: predicted without it
+        nth = int(order[0])
+        without = observed.copy()
+        without[0, nth] = False
+        direct = exp.predict(model, part, torch.from_numpy(~without))[0, nth].numpy()
+        np.testing.assert_allclose(arrays["romae"][s, k][nth], direct, atol=1e-4)
+
+
+def test_small_validation_sets_give_finite_metrics():
+    """A batch of 100 spirals is what the paper calls a trial; fewer spirals are no trial, but no reason for NaN."""
+    exp = Spirals(**SMALL)
+    metrics = exp.evaluate(exp.build(0), exp.data(0).valid)
+    assert next(iter(metrics)) == "rmse_clean"
+    assert all(math.isfinite(value) for value in metrics.values()), metrics
+
+
+def test_training_uses_the_settings(monkeypatch):
+    recipe = Spirals.paper().recipe(200)
+    assert (recipe.epochs, recipe.batch, recipe.lr, recipe.warmup) == (500, 32, 3e-4, 2000)  # Table 19: 3500 steps
+    config = Spirals.paper().build(0).config
+    assert (config.encoder.depth, config.decoder.depth, config.cls, config.positions.p) == (12, 2, False, 0.75)
+    assert Spirals.paper().mask_ratio == 0.6
+    quick, paper = Spirals.quick().config(), Spirals.paper().config()
+    assert {name for name in paper if paper[name] != quick[name]} == {"epochs"}
+
+
+def test_training_finds_the_curves_better_than_nothing():
+    exp = Spirals(**SMALL | dict(n_train=32, epochs=40, lr=3e-3, warmup_share=0.1, encoder="32x2x2x64", batch=16))
+    data = exp.data(0)
+    model = exp.build(0)
+    history = fit(model, data.train, exp.loss, exp.recipe(32), seed=0, logs=4)
+    assert history[-1]["loss"] < 0.5 * history[0]["loss"]
+    points = data.test.values[data.test.aux["hidden"]]
+    assert exp.evaluate(model, data.test)["rmse_noisy"] < 0.8 * float((points - points.mean(0)).square().mean().sqrt())
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        (dict(epohcs=5), TypeError, "'epohcs' is no setting of spirals; it has epochs"),
+        (dict(epochs="many"), TypeError, "epochs is 'many'; it must be int"),
+        (dict(epochs=2.5), TypeError, "epochs is 2.5; it must be int"),
+        (dict(epochs=True), TypeError, "epochs is True; it must be int"),
+        (dict(epochs=0), ValueError, "epochs is 0; it must be at least 1"),
+        (dict(lr="3e-4"), TypeError, "lr is '3e-4'; it must be float"),
+        (dict(lr=-1.0), ValueError, "lr is -1.0; it must be in"),
+        (dict(lr=math.nan), TypeError, "lr is nan"),
+        (dict(mask_ratio=1.0), ValueError, "mask_ratio is 1.0; it must be in"),
+        (dict(p=1.5), ValueError, "p is 1.5"),
+        (dict(encoding="learned"), ValueError, "encoding is 'learned'; choose one of 'rope'"),
+        (dict(cls="yes"), TypeError, "cls is 'yes'; it must be bool"),
+        (dict(clip=0.0), ValueError, "clip is 0.0"),
+        (dict(position_scale=math.inf), TypeError, "position_scale is inf"),
+        (dict(n_test=50), ValueError, "n_test is 50; it must be at least 100"),
+    ],
+)
+def test_bad_settings_are_named(settings, error, message):
+    with pytest.raises(error, match=message):
+        Spirals.paper().replace(**settings)
+
+
+def test_settings_take_whole_numbers_for_fractions_and_none_for_no_clip():
+    assert Spirals.paper().replace(lr=1, clip=None, position_scale=8).recipe(200).clip is None
+
+
+@pytest.mark.parametrize("field", ["encoder", "decoder"])
+def test_unknown_size_is_named(field):
+    with pytest.raises(ValueError, match="size is 'huge'; choose one of tiny-shallow"):
+        Spirals.paper().replace(**{field: "huge"}).build(0)
+
+
+def test_unknown_experiment_and_preset_are_named():
+    with pytest.raises(ValueError, match="experiment is 'spiral'; choose one of spirals"):
+        experiment("spiral")
+    with pytest.raises(ValueError, match="preset is 'papr'; spirals has paper"):
+        Spirals.preset("papr")

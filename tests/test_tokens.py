@@ -1,0 +1,163 @@
+"""Patches against plain loops; what a batch refuses."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from romae_lite.tokens import Tokens, collate, patchify, unpatchify
+
+
+@st.composite
+def arrays(draw):
+    """An array (B, *sizes, C) of distinct numbers with 1 to 4 dimensions, and a patch that fits."""
+    patch = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
+    sizes = [p * draw(st.integers(1, 3)) for p in patch]
+    batch, channels = draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    count = batch * math.prod(sizes) * channels
+    return torch.arange(count).float().reshape(batch, *sizes, channels), patch
+
+
+def patchify_by_loop(array, patch, axes):
+    """Patch by patch, point by point, channel by channel: what `patchify` must give."""
+    sizes, samples, where = array.shape[1:-1], [], []
+    for b in range(len(array)):
+        rows, where = [], []
+        for corner in itertools.product(*(range(0, size, step) for size, step in zip(sizes, patch, strict=True))):
+            values, places = [], []
+            for offset in itertools.product(*map(range, patch)):
+                point = tuple(c + o for c, o in zip(corner, offset, strict=True))
+                values += array[(b, *point)].tolist()
+                places.append([axis[i] for axis, i in zip(axes, point, strict=True)])
+            rows.append(values)
+            where.append([sum(column) / len(column) for column in zip(*places, strict=True)])
+        samples.append(rows)
+    return torch.tensor(samples), torch.tensor(where, dtype=torch.float64)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(arrays())
+def test_patchify_equals_a_loop_and_unpatchify_undoes_it(case):
+    array, patch = case
+    sizes = array.shape[1:-1]
+    regular = [[3.0 + 0.5 * i for i in range(size)] for size in sizes]
+    exact, where = patchify_by_loop(array, patch, regular)
+    values, positions = patchify(array, patch, [torch.tensor(axis) for axis in regular])
+    assert torch.equal(values, exact)
+    assert positions.dtype == torch.float64 and len(positions) == len(array)
+    torch.testing.assert_close(positions[-1], where, rtol=1e-14, atol=0)
+    assert torch.equal(unpatchify(values, patch, sizes), array)
+
+
+def test_positions_count_patches_unless_told():
+    _, positions = patchify(torch.zeros(2, 4, 6, 1), (2, 2))
+    assert positions[1].tolist() == [[r, c] for r in range(2) for c in range(3)]
+
+
+def test_irregular_dimension_needs_patch_one():
+    """Proposition 4.1."""
+    times = torch.tensor([0.0, 0.1, 0.5, 0.6])
+    film = torch.rand(1, 4, 6, 1)
+    with pytest.raises(ValueError, match=r"patch\[0\] is 2 along an irregular dimension .*Proposition 4\.1"):
+        patchify(film, (2, 3), [times, None])
+    values, positions = patchify(film, (1, 3), [times, None])
+    assert values.shape == (1, 8, 3)
+    assert positions[0, :, 0].tolist() == times.double().repeat_interleave(2).tolist()
+    # equally spaced, if only up to float32: regular
+    patchify(film, (2, 3), [torch.linspace(0, 1, 4), None])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: patchify(torch.zeros(1, 5, 1), (2,)), r"patch\[0\] is 2, which does not divide the size 5"),
+        (lambda: patchify(torch.zeros(1, 4, 1), (0,)), r"patch\[0\] is 0"),
+        (lambda: patchify(torch.zeros(1, 4, 4), (2, 2)), r"array has shape \(1, 4, 4\)"),
+        (lambda: patchify(torch.zeros(1, 4, 1), (2,), [None, None]), "coordinates are given for 2 dimensions"),
+        (lambda: patchify(torch.zeros(1, 4, 1), (1,), [torch.zeros(3)]), r"coordinates\[0\] has shape \(3,\)"),
+        (lambda: unpatchify(torch.zeros(1, 3, 2), (2,), (4,)), r"values has shape \(1, 3, 2\)"),
+        (lambda: unpatchify(torch.zeros(1, 2, 3), (2,), (4,)), "a multiple of 2"),
+        (lambda: unpatchify(torch.zeros(1, 2, 2), (3,), (4,)), "which does not divide|patch"),
+        (lambda: unpatchify(torch.zeros(1, 2, 2), (2, 2), (4,)), "patch has 2 dimensions, sizes 1"),
+    ],
+)
+def test_bad_patches_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def tokens(values=(2, 3, 1), positions=(2, 3, 1), **more) -> Tokens:
+    return Tokens(values=torch.zeros(values), positions=torch.zeros(positions), **more)
+
+
+def with_bad(name: str, number: float) -> dict:
+    fields = {"values": torch.zeros(2, 3, 1), "positions": torch.zeros(2, 3, 1)}
+    fields[name][1, 2] = number
+    return fields
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tokens(values=(2, 3)), r"values has shape \(2, 3\)"),
+        (lambda: tokens(positions=(2, 4, 1)), r"positions describe \(2, 4\) tokens; values hold \(2, 3\)"),
+        (lambda: tokens(positions=(3, 3, 1)), "positions describe"),
+        (lambda: tokens(values=(0, 3, 1), positions=(0, 3, 1)), "empty batch"),
+        (lambda: tokens(values=(2, 0, 1), positions=(2, 0, 1)), "empty batch"),
+        (lambda: tokens(pad=torch.zeros(2, 2, dtype=torch.bool)), r"pad is torch.bool of shape \(2, 2\)"),
+        (lambda: tokens(pad=torch.zeros(2, 3)), "pad is torch.float32"),
+        (lambda: tokens(pad=torch.tensor([[False] * 3, [True] * 3])), "pad leaves no token in sample 1"),
+        (lambda: tokens(aux={"label": torch.zeros(3)}), r"aux\['label'\] has 3 rows; the batch has 2"),
+        (lambda: Tokens(**with_bad("values", math.nan)), "values of sample 1, token 2 is NaN or infinite"),
+        (lambda: Tokens(**with_bad("values", -math.inf)), "values of sample 1, token 2"),
+        (lambda: Tokens(**with_bad("positions", math.nan)), "positions of sample 1, token 2"),
+        (lambda: Tokens(**with_bad("positions", math.inf)), "positions of sample 1, token 2"),
+        (lambda: collate([]), "samples is empty"),
+        (lambda: collate([(torch.zeros(2, 1), torch.zeros(3, 1))]), "sample 0 has 2 values at 3 positions"),
+    ],
+)
+def test_bad_tokens_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_padding_may_hold_anything():
+    """NaN is what a data frame puts where nothing was measured; in the padding it is nobody's business."""
+    pad = torch.tensor([[False] * 3, [False, False, True]])
+    batch = Tokens(**with_bad("values", math.nan), pad=pad)
+    assert batch.real.tolist() == [[True] * 3, [True, True, False]]
+    assert torch.isfinite(batch.values).all()  # cleared: 0 x NaN would poison every sum over the batch
+
+
+def test_collate_pads_at_the_end():
+    samples = [(torch.full((n, 2), float(n)), torch.arange(n)[:, None] + 0.5) for n in (3, 1, 2)]
+    batch = collate(samples, label=torch.tensor([7, 8, 9]))
+    assert batch.values.shape == (3, 3, 2) and len(batch) == 3
+    for row, (values, positions) in enumerate(samples):
+        assert batch.real[row].tolist() == [i < len(values) for i in range(3)]
+        assert torch.equal(batch.values[row][batch.real[row]], values)
+        assert torch.equal(batch.positions[row][batch.real[row]], positions.double())
+    assert batch.aux["label"].tolist() == [7, 8, 9]
+    assert collate(samples[:1] * 2).pad is None  # nothing to pad, so no mask
+
+
+def test_time_stamps_keep_their_digits():
+    """A Julian date to a tenth of a second: more digits than float32 has."""
+    date = torch.tensor([[[2_460_000.123456]]], dtype=torch.float64)
+    assert Tokens(values=torch.zeros(1, 1, 1), positions=date).to("cpu").positions.item() == 2_460_000.123456
+    assert tokens().positions.dtype == torch.float64
+
+
+def test_selecting_keeps_everything_together():
+    batch = Tokens(
+        values=torch.arange(6.0).reshape(3, 2, 1), positions=torch.arange(6.0).reshape(3, 2, 1),
+        pad=torch.tensor([[False, True], [False, False], [False, False]]), aux={"label": torch.tensor([5, 6, 7])},
+    )  # fmt: skip
+    for index, rows in ((slice(1, 3), [1, 2]), (torch.tensor([2, 0]), [2, 0])):
+        part = batch[index]
+        for name in ("values", "positions", "pad"):
+            assert torch.equal(getattr(part, name), torch.stack([getattr(batch, name)[r] for r in rows]))
+        assert part.aux["label"].tolist() == [5 + r for r in rows]

@@ -1,0 +1,457 @@
+"""The training loop: against a plain loop, through kills and damaged checkpoints, and in two processes."""
+
+import errno
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from romae_lite import training
+from romae_lite.experiments.base import masked_loss
+from romae_lite.masking import hide
+from romae_lite.model import ModelConfig, RoMAE, size
+from romae_lite.tokens import Tokens
+from romae_lite.training import CheckpointError, Interrupted, Recipe, fit, learning_rate, seeded
+
+ROOT = Path(__file__).resolve().parents[1]
+RECIPE = Recipe(epochs=5, batch=4, lr=3e-3, warmup=4)  # 10 samples: 3 steps an epoch, the last one of 2; 15 in all
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Sums in float32 depend on the number of threads in their last digits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def data(n: int = 10) -> Tokens:
+    g = torch.Generator().manual_seed(0)
+    x = torch.rand(n, 8, 1, generator=g, dtype=torch.float64) * 6
+    return Tokens(values=torch.cat((x.sin(), x.cos()), -1).float(), positions=x)
+
+
+def model(**changes) -> RoMAE:
+    torch.manual_seed(0)
+    return RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x1x24"), decoder=size("16x2x1x24"), **changes))
+
+
+def loss(net, batch, generator):
+    return masked_loss(net, batch, hide(batch.real, ratio=0.5, generator=generator))
+
+
+@torch.no_grad()
+def valid(net) -> dict[str, float]:
+    tokens = data()
+    return {"valid_mse": float(loss(net, tokens, seeded(9)))}
+
+
+def weights(net) -> dict[str, torch.Tensor]:
+    return {name: t.clone() for name, t in net.state_dict().items()}
+
+
+def same(a: dict, b: dict) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[k], b[k]) for k in a)
+
+
+def numbers(history: list[dict]) -> list[dict]:
+    """The history without what a clock says."""
+    return [{k: v for k, v in entry.items() if k not in ("seconds", "tokens_per_second")} for entry in history]
+
+
+# Learning rate ------------------------------------------------------------------------------------------------------
+
+
+def test_schedules_in_closed_form():
+    recipe = Recipe(epochs=1, batch=1, lr=2.0, warmup=1000)
+    total = 6250
+    for schedule, middle in (("cosine", 0.65), ("global-cosine", 0.53), ("constant", 1.0)):
+        rate = [learning_rate(s, total, replace(recipe, schedule=schedule)) for s in range(total)]
+        assert rate[0] == pytest.approx(2e-5)
+        assert rate[500] == pytest.approx(2 * (1e-5 + (1 - 1e-5) / 2))
+        assert rate[1000] == pytest.approx(2.0)  # the peak, where both parts meet
+        assert round(rate[total // 2] / 2, 2) == middle
+        assert max(rate) <= 2.0 + 1e-12 and min(rate) > 0
+        assert all(a < b for a, b in zip(rate[:1000], rate[1:1001], strict=True))
+        if schedule != "constant":
+            assert all(a > b for a, b in zip(rate[1000:], rate[1001:], strict=False))
+            assert rate[-1] < 2e-6  # next to nothing at the end
+    # the textbook's cosine is at half its height half way between the warm-up and the end
+    assert learning_rate(3625, total, recipe) == pytest.approx(1.0)
+    # the authors' follows (1 + cos(pi s / T)) / (1 + cos(pi W / T)), both from the start of the run
+    value = learning_rate(4000, total, replace(recipe, schedule="global-cosine"))
+    assert value == pytest.approx(2 * (1 + math.cos(math.pi * 0.64)) / (1 + math.cos(math.pi * 0.16)))
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "global-cosine", "constant"])
+@pytest.mark.parametrize(("warmup", "total"), [(0, 1), (0, 5), (5, 5), (9, 5), (1, 1)])
+def test_schedules_survive_the_corners(schedule, warmup, total):
+    recipe = Recipe(epochs=1, batch=1, lr=1.0, warmup=warmup, schedule=schedule)
+    rates = [learning_rate(s, total, recipe) for s in range(total)]
+    assert all(0 < r <= 1 for r in rates)
+    if warmup == 0:
+        assert rates[0] == 1
+
+
+# The loop -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_equals_a_plain_loop(optimizer):
+    """No Accelerate, no fused optimizer: the same batches, masks and learning rates, written out."""
+    tokens, recipe = data(), replace(RECIPE, optimizer=optimizer, clip=0.5, weight_decay=0.1)
+    ours = model()
+    history = fit(ours, tokens, loss, recipe, seed=7, logs=5)
+
+    plain = model()
+    if optimizer == "adamw":
+        steps = torch.optim.AdamW(plain.parameters(), lr=1.0, betas=recipe.betas, weight_decay=0.1, foreach=False)
+    else:
+        steps = torch.optim.SGD(plain.parameters(), lr=1.0, momentum=0.9, weight_decay=0.1, foreach=False)
+    means, step = [], 0
+    for epoch in range(5):
+        order = torch.randperm(10, generator=seeded(7, 1, epoch)).tolist()
+        losses = []
+        for start in (0, 4, 8):
+            batch = tokens[torch.tensor(order[start : start + 4])]
+            value = loss(plain, batch, seeded(7, 3, step, 0))
+            plain.zero_grad()
+            value.backward()
+            total = math.sqrt(sum(float(p.grad.double().square().sum()) for p in plain.parameters()))
+            for p in plain.parameters():
+                p.grad *= min(1.0, 0.5 / (total + 1e-6))
+            steps.param_groups[0]["lr"] = learning_rate(step, 15, recipe)
+            steps.step()
+            losses.append(value.item())
+            step += 1
+        means.append(sum(losses) / 3)
+    # the same sums in another order: float32, fifteen steps. AdamW divides by tiny second moments in its first ones.
+    assert [entry["loss"] for entry in history] == pytest.approx(means, rel=1e-4)
+    for name, p in plain.named_parameters():
+        torch.testing.assert_close(ours.get_parameter(name), p, rtol=1e-3, atol=2e-5)
+
+
+def test_history_says_where_it_is():
+    seen = []
+    history = fit(model(), data(), loss, RECIPE, seed=0, logs=5, validate=valid, log=seen.append)
+    assert [entry | {"steps": 15} for entry in history] == seen  # a progress bar needs the whole
+    assert [(e["epoch"], e["step"]) for e in history] == [(i, 3 * i) for i in range(1, 6)]
+    assert all(e["lr"] == learning_rate(e["step"] - 1, 15, RECIPE) for e in history)
+    assert all(e["valid_mse"] > 0 and e["seconds"] >= 0 for e in history)
+    assert [e["step"] for e in fit(model(), data(), loss, RECIPE, seed=0, logs=2)] == [8, 15]
+    assert [e["step"] for e in fit(model(), data(), loss, RECIPE, seed=0, logs=100)] == list(range(1, 16))
+
+
+def test_seed_decides_everything_and_the_global_generator_nothing():
+    nets = [model(dropout=0.3, drop_path=0.2) for _ in range(3)]
+    histories = []
+    for net, seed, noise in zip(nets, (1, 1, 2), (0, 5, 0), strict=True):
+        torch.manual_seed(noise)
+        before = torch.get_rng_state()
+        histories.append(numbers(fit(net, data(), loss, RECIPE, seed=seed, logs=3)))
+        assert torch.equal(torch.get_rng_state(), before)  # and the reader's stream is left where it was
+    assert histories[0] == histories[1] and same(weights(nets[0]), weights(nets[1]))
+    assert histories[0] != histories[2] and not same(weights(nets[0]), weights(nets[2]))
+
+
+def test_no_two_steps_share_a_mask():
+    masks = []
+
+    def spy(net, batch, generator):
+        hidden = hide(batch.real, ratio=0.5, generator=generator)
+        masks.append(hidden)
+        return masked_loss(net, batch, hidden)
+
+    fit(model(), data(), spy, RECIPE, seed=0)
+    assert len({tuple(m.flatten().tolist()) for m in masks}) == 15
+
+
+def test_every_sample_once_an_epoch():
+    tokens = data()
+    tokens.aux["number"] = torch.arange(10)
+    seen = []
+
+    def spy(net, batch, generator):
+        seen.append(batch.aux["number"].tolist())
+        return loss(net, batch, generator)
+
+    fit(model(), tokens, spy, RECIPE, seed=0)
+    epochs = [sum(seen[i : i + 3], []) for i in range(0, 15, 3)]
+    assert all(sorted(epoch) == list(range(10)) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == 5
+
+
+def test_training_helps():
+    net = model()
+    before = valid(net.eval())["valid_mse"]
+    fit(net, data(), loss, replace(RECIPE, epochs=60), seed=0)
+    assert not net.training
+    assert valid(net)["valid_mse"] < 0.5 * before
+
+
+def test_bfloat16_trains():
+    net = model()
+    history = fit(net, data(), loss, replace(RECIPE, precision="bf16"), seed=0, device="cpu", logs=5)
+    exact = fit(model(), data(), loss, RECIPE, seed=0, device="cpu", logs=5)
+    assert all(p.dtype == torch.float32 for p in net.parameters())
+    assert history[-1]["loss"] != exact[-1]["loss"]
+    assert history[-1]["loss"] == pytest.approx(exact[-1]["loss"], rel=0.05)  # 8 bits are 0.4 % in each product
+
+
+def test_keep_best_restores_the_best_weights():
+    values, snapshots = iter([3.0, 1.0, 2.0, math.nan, 1.5]), []
+
+    def scripted(net):
+        snapshots.append(weights(net))
+        return {"valid": next(values)}
+
+    net = model()
+    fit(net, data(), loss, replace(RECIPE, keep="best"), seed=0, logs=5, validate=scripted)
+    assert same(weights(net), snapshots[1])
+    assert not same(snapshots[1], snapshots[-1])
+
+
+def test_loss_that_is_not_finite_is_an_error():
+    def broken(net, batch, generator):
+        return loss(net, batch, generator) * math.nan
+
+    with pytest.raises(ValueError, match="loss is nan at step 3; lower lr"):
+        fit(model(), data(), broken, RECIPE, seed=0, logs=5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"epochs": 0}, "epochs is 0"),
+        ({"batch": 0}, "batch is 0"),
+        ({"warmup": -1}, "warmup is -1"),
+        ({"lr": 0.0}, "lr is 0.0"),
+        ({"lr": math.nan}, "lr is nan"),
+        ({"lr": math.inf}, "lr is inf"),
+        ({"clip": -1.0}, "clip is -1.0"),
+        ({"schedule": "linear"}, "schedule is 'linear'; choose one of cosine"),
+        ({"optimizer": "adam"}, "optimizer is 'adam'; choose one of adamw, sgd"),
+        ({"precision": "fp8"}, "precision is 'fp8'"),
+        ({"keep": "first"}, "keep is 'first'; choose one of last, best"),
+    ],
+)
+def test_bad_recipes_are_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        replace(RECIPE, **changes)
+
+
+def test_fp16_needs_a_gpu():
+    with pytest.raises(ValueError, match="precision is 'fp16', which needs a GPU"):
+        fit(model(), data(), loss, replace(RECIPE, precision="fp16"), seed=0, device="cpu")
+
+
+# Checkpoints --------------------------------------------------------------------------------------------------------
+
+HARD = dict(dropout=0.2, drop_path=0.2)  # whatever is random must come back too
+HARD_RECIPE = replace(RECIPE, keep="best")
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = [{tests!r}, {root!r}]
+import torch
+torch.set_num_threads(1)
+import test_training as t
+steps = 0
+def stop():
+    global steps
+    steps += 1
+    if steps == {at}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return False
+t.fit(t.model(**t.HARD), t.data(), t.loss, t.HARD_RECIPE, seed=3, logs=5, validate=t.valid,
+      checkpoint=Path({path!r}), save_every=0, stop=stop)
+"""
+
+
+def test_killed_and_resumed_equals_uninterrupted(tmp_path):
+    """A real SIGKILL, between two history entries: weights and history agree to the last bit."""
+    path = tmp_path / "run.safetensors"
+    script = KILLED.format(tests=str(ROOT / "tests"), root=str(ROOT), at=8, path=str(path))
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert done.returncode == -signal.SIGKILL and path.exists()
+
+    whole, resumed, asked = model(**HARD), model(**HARD), []
+    options = dict(seed=3, logs=5, validate=valid)
+    expected = fit(whole, data(), loss, HARD_RECIPE, **options)
+    found = fit(
+        resumed, data(), loss, HARD_RECIPE, **options, checkpoint=path, save_every=0, stop=lambda: asked.append(1)
+    )
+    assert len(asked) == 15 - 7  # seven of fifteen steps were safe
+    assert numbers(found) == numbers(expected)
+    assert same(weights(resumed), weights(whole))
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+@pytest.mark.parametrize("at", [1, 3, 14])
+def test_stopped_and_resumed_equals_uninterrupted(tmp_path, optimizer, at):
+    recipe, path = replace(RECIPE, optimizer=optimizer), tmp_path / "run.safetensors"
+    steps = iter(range(1, 100))
+    with pytest.raises(Interrupted, match=f"stopped after step {at} of 15"):
+        fit(model(), data(), loss, recipe, seed=3, logs=5, checkpoint=path, stop=lambda: next(steps) == at)
+    whole, resumed = model(), model()
+    expected = fit(whole, data(), loss, recipe, seed=3, logs=5)
+    found = fit(resumed, data(), loss, recipe, seed=3, logs=5, checkpoint=path)
+    assert numbers(found) == numbers(expected) and same(weights(resumed), weights(whole))
+    # a checkpoint of the last step is a finished run: nothing is trained again
+    again = model()
+    assert fit(again, data(), lambda *_: pytest.fail("trained"), recipe, seed=3, checkpoint=path) == found
+    assert same(weights(again), weights(whole))
+
+
+@pytest.fixture
+def saved(tmp_path) -> Path:
+    path = tmp_path / "run.safetensors"
+    steps = iter(range(1, 100))
+    with pytest.raises(Interrupted):
+        fit(model(), data(), loss, RECIPE, seed=3, checkpoint=path, stop=lambda: next(steps) == 6)
+    return path
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1  # one bit of one weight
+    path.write_bytes(content)
+
+
+def strange(path):
+    safetensors.torch.save_file({"x": torch.zeros(3)}, path)
+
+
+def half_strange(path):
+    safetensors.torch.save_file({"x": torch.zeros(3)}, path, {"state": "{}"})
+
+
+def rename_field(path):
+    """What another version of the package might have written."""
+    tensors = safetensors.torch.load_file(path)
+    with safetensors.safe_open(path, "pt") as file:
+        metadata = file.metadata()
+    state = json.loads(metadata["state"])
+    state["steps"] = state.pop("step")
+    safetensors.torch.save_file(tensors, path, metadata | {"state": json.dumps(state)})
+
+
+@pytest.mark.parametrize("damage", [truncate, empty, flip, strange, half_strange, rename_field])
+def test_damaged_checkpoints_are_refused_by_name(saved, damage):
+    damage(saved)
+    content, net = saved.read_bytes(), model()
+    before = weights(net)
+    with pytest.raises(CheckpointError, match="run.safetensors.*delete it to start afresh"):
+        fit(net, data(), loss, RECIPE, seed=3, checkpoint=saved)
+    assert saved.read_bytes() == content  # it is the reader who deletes
+    assert same(weights(net), before)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        dict(seed=4),
+        dict(recipe=replace(RECIPE, lr=1e-3)),
+        dict(recipe=replace(RECIPE, epochs=6)),
+        dict(net=lambda: RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x2x24"), decoder=size("16x2x1x24")))),
+        dict(train=lambda: data(9)),
+    ],
+    ids=["seed", "lr", "epochs", "model", "data"],
+)
+def test_another_runs_checkpoint_is_refused(saved, change):
+    net, train = change.get("net", model)(), change.get("train", data)()
+    with pytest.raises(CheckpointError, match="run.safetensors belongs to a run with other settings or data"):
+        fit(net, train, loss, change.get("recipe", RECIPE), seed=change.get("seed", 3), checkpoint=saved)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_full_disk_keeps_the_last_checkpoint(saved, monkeypatch, call):
+    before = saved.read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, full)
+        with pytest.raises(OSError, match=r"could not write .*run\.safetensors: No space left") as caught:
+            fit(model(), data(), loss, RECIPE, seed=3, checkpoint=saved, save_every=0)
+    assert caught.value.errno == errno.ENOSPC
+    assert saved.read_bytes() == before and [p.name for p in saved.parent.iterdir()] == [saved.name]
+    whole, resumed = model(), model()
+    fit(whole, data(), loss, RECIPE, seed=3)
+    fit(resumed, data(), loss, RECIPE, seed=3, checkpoint=saved)  # with room again, on it goes
+    assert same(weights(resumed), weights(whole))
+
+
+def test_checkpoints_are_saved_as_often_as_asked(tmp_path, monkeypatch):
+    saves = []
+    monkeypatch.setattr(training, "atomic_write", lambda path, content: saves.append(path))
+    path = tmp_path / "run.safetensors"
+    fit(model(), data(), loss, RECIPE, seed=0, checkpoint=path, save_every=1e9)
+    assert len(saves) == 1  # the end
+    fit(model(), data(), loss, RECIPE, seed=0, checkpoint=path, save_every=0)
+    assert len(saves) == 1 + 15
+
+
+# Two processes ------------------------------------------------------------------------------------------------------
+
+PAIR = """
+import json, os, sys
+sys.path[:0] = [{tests!r}, {root!r}]
+import torch
+torch.set_num_threads(1)
+import test_training as t
+net = t.model()
+history = t.fit(net, t.fixed(8), t.fixed_loss, t.RECIPE, seed=3, logs=5, device="cpu")
+if os.environ["RANK"] == "0":
+    torch.save((history, net.state_dict()), {out!r})
+"""
+
+
+def fixed(n: int) -> Tokens:
+    """Data whose masks are part of it: every process draws its own otherwise."""
+    tokens = data(n)
+    tokens.aux["hidden"] = hide(tokens.real, ratio=0.5, generator=seeded(1))
+    return tokens
+
+
+def fixed_loss(net, batch, generator):
+    return masked_loss(net, batch, batch.aux["hidden"])
+
+
+def test_two_processes_equal_one(tmp_path):
+    """`accelerate launch` with two processes: the mean over both halves of a batch is the mean over the batch."""
+    script, out = tmp_path / "pair.py", tmp_path / "pair.pt"
+    script.write_text(PAIR.format(tests=str(ROOT / "tests"), root=str(ROOT), out=str(out)))
+    command = [
+        sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "2", "--num_machines", "1",
+        "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "--multi_gpu", str(script),
+    ]  # fmt: skip
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+    history, state = torch.load(out, weights_only=True)
+    alone = model()
+    expected = fit(alone, fixed(8), fixed_loss, RECIPE, seed=3, logs=5, device="cpu")
+    # float32 sums in another order, ten steps of AdamW
+    assert [e["loss"] for e in history] == pytest.approx([e["loss"] for e in expected], rel=1e-4)
+    for name, tensor in alone.state_dict().items():
+        torch.testing.assert_close(state[name], tensor, rtol=1e-3, atol=2e-5)
