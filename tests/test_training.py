@@ -42,7 +42,7 @@ def data(n: int = 10) -> Tokens:
 
 def model(**changes) -> RoMAE:
     torch.manual_seed(0)
-    return RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x1x24"), decoder=size("16x2x1x24"), **changes))
+    return RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x2x24"), decoder=size("16x2x1x24"), **changes))
 
 
 def loss(net, batch, generator):
@@ -296,9 +296,30 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path):
     assert same(weights(resumed), weights(whole))
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
+def test_muon_bounds_the_steps_of_the_blocks_and_leaves_the_rest_to_adamw():
+    """First step, no decay. Muon: the largest singular value is 0.2 sqrt(longer side) times the learning rate, within what
+    five Newton-Schulz iterations reach; AdamW: every entry moves by the learning rate."""
+    net, before = model(), weights(model())
+    recipe = Recipe(epochs=1, batch=10, lr=1e-3, optimizer="muon", schedule="constant", weight_decay=0.0, clip=None)
+    fit(net, data(), loss, recipe, seed=0)
+    matrices = 0
+    for name, p in net.named_parameters():
+        step = p.detach() - before[name]
+        if ".blocks." in name and p.ndim == 2:
+            largest = float(torch.linalg.matrix_norm(step, 2)) / (1e-3 * 0.2 * math.sqrt(max(p.shape)))
+            assert 0.6 < largest < 1.3, name
+            matrices += 1
+        else:
+            assert step.abs().max() == pytest.approx(1e-3, rel=0.01), name
+    assert matrices == 3 * 4  # qkv, out, up and down: two blocks in the encoder, one in the decoder
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd", "muon"])
 @pytest.mark.parametrize("at", [1, 3, 14])
 def test_stopped_and_resumed_equals_uninterrupted(tmp_path, optimizer, at):
+    if optimizer == "muon" and not hasattr(torch.optim, "Muon"):
+        pytest.skip("this torch has no Muon")
     recipe, path = replace(RECIPE, optimizer=optimizer), tmp_path / "run.safetensors"
     steps = iter(range(1, 100))
     with pytest.raises(Interrupted, match=f"stopped after step {at} of 15"):
@@ -371,7 +392,7 @@ def test_damaged_checkpoints_are_refused_by_name(saved, damage):
         dict(seed=4),
         dict(recipe=replace(RECIPE, lr=1e-3)),
         dict(recipe=replace(RECIPE, epochs=6)),
-        dict(net=lambda: RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x2x24"), decoder=size("16x2x1x24")))),
+        dict(net=lambda: RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x3x24"), decoder=size("16x2x1x24")))),
         dict(train=lambda: data(9)),
     ],
     ids=["seed", "lr", "epochs", "model", "data"],
