@@ -298,8 +298,8 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path):
 
 @pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
 def test_muon_bounds_the_steps_of_the_blocks_and_leaves_the_rest_to_adamw():
-    """First step, no decay. Muon: the largest singular value is 0.2 sqrt(longer side) times the learning rate, within what
-    five Newton-Schulz iterations reach; AdamW: every entry moves by the learning rate."""
+    """First step, no decay. Muon: the largest singular value is 0.2 sqrt(longer side) times the learning rate, within
+    what five Newton-Schulz iterations reach; AdamW: the largest entry is the learning rate."""
     net, before = model(), weights(model())
     recipe = Recipe(epochs=1, batch=10, lr=1e-3, optimizer="muon", schedule="constant", weight_decay=0.0, clip=None)
     fit(net, data(), loss, recipe, seed=0)
