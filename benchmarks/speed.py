@@ -12,7 +12,6 @@ import argparse
 import statistics
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -117,26 +116,7 @@ def row(label: str, slow: list[float], fast: list[float], aim: str = "") -> str:
     return f"{label:<58} {1e3 * statistics.median(fast):>8.0f} {middle:>7.2f}  {span:<17}{mark}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=5, help="steps per round, the first not counted")
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--workers", type=int, default=2, help="DataLoader workers of the straightforward one")
-    parser.add_argument("--encoder", default="tiny")
-    parser.add_argument("--decoder", default="tiny-shallow")
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    recipe = Recipe(epochs=1, batch=options.batch, lr=3e-4, warmup=2)
-    regular, ragged = (spirals(options.batch * options.steps, cut) for cut in (False, True))
-
-    print(f"{options.encoder} + {options.decoder}, batch {options.batch} of 75 points, torch {torch.__version__}")
-    print(f"{options.device}, {options.threads} thread(s), {options.rounds} rounds of {options.steps} steps", end="")
-    print(f", {options.clock} time")
-    print(f"{'':<58} {'ms/step':>8} {'ratio':>7}  (all rounds)")
+def against_straightforward(options, recipe: Recipe, regular: Tokens, ragged: Tokens) -> None:
     for label, tokens, aim in (("all of 75 points", regular, ">= 1.5"), ("20 to 75 points, padded", ragged, "")):
         model = build(options)
         other = straightforward.Model(model.config).copy_from(model).to(options.device)
@@ -151,13 +131,42 @@ def main() -> None:
         )
         print(row(f"training, ours / straightforward, {label}", seconds["plain"], seconds["ours"], aim))
 
+
+def encodings(options, recipe: Recipe, tokens: Tokens) -> None:
     models = {kind: build(options, kind) for kind in ("rope", "quantised", "absolute", "none")}
     seconds = compare(
-        {kind: lambda m=m: ours(options, m, regular, replace(recipe)) for kind, m in models.items()}, options.rounds
+        {kind: lambda m=m: ours(options, m, tokens, recipe) for kind, m in models.items()}, options.rounds
     )
     for kind, aim in (("rope", ">= 0.95"), ("quantised", ""), ("none", "")):
         name = {"rope": "continuous RoPE", "quantised": "quantised RoPE", "none": "no positions"}[kind]
         print(row(f"training, {name} / absolute encoding", seconds["absolute"], seconds[kind], aim))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=5, help="steps per round, the first not counted")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--workers", type=int, default=2, help="DataLoader workers of the straightforward one")
+    parser.add_argument("--encoder", default="tiny")
+    parser.add_argument("--decoder", default="tiny-shallow")
+    parser.add_argument("--only", choices=("straightforward", "encodings"))
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    recipe = Recipe(epochs=1, batch=options.batch, lr=3e-4, warmup=2)
+    regular, ragged = (spirals(options.batch * options.steps, cut) for cut in (False, True))
+
+    print(f"{options.encoder} + {options.decoder}, batch {options.batch} of 75 points, torch {torch.__version__}")
+    print(f"{options.device}, {options.threads} thread(s), {options.rounds} rounds of {options.steps} steps", end="")
+    print(f", {options.clock} time")
+    print(f"{'':<58} {'ms/step':>8} {'ratio':>7}  (all rounds)")
+    if options.only != "encodings":
+        against_straightforward(options, recipe, regular, ragged)
+    if options.only != "straightforward":
+        encodings(options, recipe, regular)
 
 
 if __name__ == "__main__":

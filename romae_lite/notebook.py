@@ -32,8 +32,8 @@ class Parameters:
         for name in settings:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise TypeError(f"{name!r} is no parameter of this chapter{hint} It has {', '.join(sorted(known))}")
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                raise TypeError(f"{name!r} is no parameter of this chapter.{hint} It has {', '.join(sorted(known))}")
         for name, (kind, least) in others.items():
             value = new.get(name)
             if type(value) is not kind or (least is not None and value < least):
