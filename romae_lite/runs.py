@@ -97,6 +97,8 @@ def run(
                 raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
             return record
         accelerator, code = accelerator_for(exp.precision, device), commit()  # now: the files may change meanwhile
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
         data = exp.data(planned.seed)
         model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
         metrics = exp.evaluate(model, data.test) | exp.baselines(data.test)

@@ -84,6 +84,8 @@ class Tokens:
 
     def __getitem__(self, index) -> "Tokens":
         """Some samples, by slice or index tensor. Checked once already, so not checked again."""
+        if isinstance(index, int):
+            raise TypeError(f"tokens[{index}] would drop the batch dimension; write tokens[{index} : {index + 1}]")
         return self._map(lambda t: t[index])
 
     def to(self, device) -> "Tokens":

@@ -117,6 +117,7 @@ def fit(
     log: Callable[[dict], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     device: str | None = None,
+    settings: dict | None = None,
 ) -> list[dict]:
     """Train the model in place; return its history.
 
@@ -126,6 +127,7 @@ def fit(
     checkpoint  file to save to about every ``save_every`` seconds and to resume from if it exists
     logs        how many entries the history has; each goes to ``log`` too, with the run's number of steps
     stop        asked after every step; where true, saves and raises Interrupted
+    settings    whatever else a run must share with the one whose checkpoint it goes on from, as JSON-able values
 
     History entries: epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second, and the metrics.
     Raises ValueError for a loss that is not finite, CheckpointError for a checkpoint that is corrupt or another run's.
@@ -140,7 +142,7 @@ def fit(
     per_epoch = math.ceil(len(train) / recipe.batch)
     total = recipe.epochs * per_epoch
     marks = {round((i + 1) * total / logs) for i in range(logs)} | {total}
-    state = _State(run=_identity(recipe, seed, model, train))
+    state = _State(run=_identity(recipe, seed, model, train, settings))
     if checkpoint is not None and checkpoint.exists():
         state = _load(checkpoint, state.run, model, optimizers, accelerator)
 
@@ -180,10 +182,10 @@ def fit(
                     trained.train()
                 if log is not None and accelerator.is_main_process:
                     log(state.history[-1] | {"steps": total})
-            stopping = stop()
+            stopping = _agreed(stop(), accelerator)
             due = stopping or state.step == total or time.monotonic() - saved > save_every
             if checkpoint is not None and due:
-                state.running = running.item()
+                state.running = _finite(running.item(), state.step)
                 if accelerator.is_main_process:
                     _save(checkpoint, state, model, optimizers, accelerator)
                 saved = time.monotonic()
@@ -260,8 +262,7 @@ def _note(state: _State, running: Tensor, per_epoch: int, optimizer, accelerator
     since = state.history[-1]["step"] if state.history else 0
     mean = accelerator.reduce(running.clone(), "mean").item() / (state.step - since)
     running.zero_()
-    if not math.isfinite(mean):
-        raise ValueError(f"the loss is {mean} at step {state.step}; lower lr or clip, or check the data")
+    _finite(mean, state.step)
     state.history.append(
         {
             "epoch": round(state.step / per_epoch, 3),
@@ -272,6 +273,19 @@ def _note(state: _State, running: Tensor, per_epoch: int, optimizer, accelerator
             "tokens_per_second": round(state.tokens / max(state.seconds, 1e-9)),
         }
     )
+
+
+def _finite(loss: float, step: int) -> float:
+    if not math.isfinite(loss):
+        raise ValueError(f"the loss is {loss} at step {step}; lower lr or clip, or check the data")
+    return loss
+
+
+def _agreed(stopping: bool, accelerator) -> bool:
+    """Whether any process wants to stop: clocks differ, and a process that stops alone leaves the others waiting."""
+    if accelerator.num_processes == 1:
+        return stopping
+    return bool(accelerator.reduce(torch.tensor(float(stopping), device=accelerator.device), "sum") > 0)
 
 
 def _validated(validate, model: nn.Module, state: _State, keep: str) -> dict[str, float]:
@@ -285,10 +299,10 @@ def _validated(validate, model: nn.Module, state: _State, keep: str) -> dict[str
     return metrics
 
 
-def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens) -> str:
+def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens, settings: dict | None) -> str:
     """What two runs must share for one to resume the other's checkpoint."""
     shapes = {name: list(p.shape) for name, p in model.named_parameters()}
-    return json.dumps([asdict(recipe), seed, shapes, list(train.values.shape)], sort_keys=True)
+    return json.dumps([asdict(recipe), seed, shapes, list(train.values.shape), settings], sort_keys=True)
 
 
 def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) -> None:

@@ -130,7 +130,7 @@ class Experiment:
         history = fit(
             model, data.train, self.loss, self.recipe(len(data.train)), seed=seed,
             validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
-            checkpoint=checkpoint, log=log, **options,
+            checkpoint=checkpoint, log=log, settings=self.config(), **options,
         )  # fmt: skip
         return model, history
 
