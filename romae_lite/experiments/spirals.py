@@ -51,7 +51,7 @@ class Spirals(Experiment):
     def best(cls) -> "Spirals":
         """Our own settings, chosen on the validation split: a small model, Muon, and every training spiral shown once.
 
-        A fifth of the cost of Table 19; chapter 05 says what each change is worth.
+        A fraction of Table 19's cost; chapter 05 says what each change is worth.
         """
         return cls(
             n_train=200_000,
