@@ -20,7 +20,7 @@ class Parameters:
     def __init__(self, namespace: dict):
         self.before = set(namespace)
 
-    def apply(self, experiment: E, namespace: dict, **others: tuple[type, object]) -> E:
+    def apply(self, experiment: E, namespace: dict, **others: tuple[type, float]) -> E:
         """The experiment with the parameters put in.
 
         others: parameters that are no settings of the experiment, as name=(type, least value).
@@ -36,7 +36,7 @@ class Parameters:
                 raise TypeError(f"{name!r} is no parameter of this chapter.{hint} It has {', '.join(sorted(known))}")
         for name, (kind, least) in others.items():
             value = new.get(name)
-            if type(value) is not kind or (least is not None and value < least):
+            if type(value) is not kind or value < least:
                 raise TypeError(f"{name} is {value!r}; it must be {kind.__name__}, at least {least}")
         return experiment.replace(**settings)
 

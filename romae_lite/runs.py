@@ -52,12 +52,12 @@ class Planned:
         return experiment(self.experiment).preset(self.preset).replace(**dict(self.overrides))
 
     @property
-    def name(self) -> str:
-        return results.name(self.preset, dict(self.overrides), self.seed)
+    def path(self) -> Path:
+        return results.record_path(self.experiment, self.preset, dict(self.overrides), self.seed)
 
     @property
-    def path(self) -> Path:
-        return results.results_dir() / self.experiment / f"{self.name}.json"
+    def name(self) -> str:
+        return self.path.stem
 
     @property
     def checkpoint(self) -> Path:

@@ -126,9 +126,7 @@ def missing(reasons: list[str]) -> Explorable:
 
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else of "paper", found under results/spirals."""
-    from romae_lite import (
-        results,
-    )  # here, so that the other figures need nothing but the standard library and numpy
+    from .. import results  # here: the other figures need nothing but the standard library and numpy
 
     folder = (Path(root) if root else results.results_dir()) / "spirals"
     found = sorted(
