@@ -443,7 +443,7 @@ def test_initialisation():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: size("large"), "size is 'large'; choose one of tiny-shallow, tiny, small, base, pendulum, or spell it out"),
+        (lambda: size("large"), "size is 'large'; choose one of tiny-shallow, tiny, small, base, pendulum, or spell"),
         (lambda: size("16x2x1"), "size is '16x2x1'"),
         (lambda: size("16x3x1x32"), "dim is 16; 3 heads of an even size need a multiple of 6"),
         (lambda: size("0x1x1x1"), "dim is 0"),
