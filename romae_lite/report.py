@@ -108,7 +108,8 @@ def _planned_command(claim: Claim) -> str:
         return ""
     if claim.experiment not in available:
         return ""
-    seeds = _ranges(range(dict(available[claim.experiment].campaign).get("paper", 1)))
+    wishes = available[claim.experiment].campaign
+    seeds = _ranges(range(max((count for preset, count, *_ in wishes if preset == "paper"), default=1)))
     settings = "".join(f" --set {key}={value}" for key, value in claim.where.items())
     return f"python -m romae_lite run {claim.experiment} --preset paper --seeds {seeds}{settings}"
 

@@ -137,8 +137,11 @@ def missing(names: list[str] | None = None) -> list[Planned]:
     before anybody's second."""
     wishes = []
     for name in names or EXPERIMENTS:
-        for rank, (preset, seeds) in enumerate(experiment(name).campaign):
-            wishes += [(rank, seed, Planned(experiment=name, preset=preset, seed=seed)) for seed in range(seeds)]
+        for rank, (preset, seeds, *changes) in enumerate(experiment(name).campaign):
+            overrides = tuple(changes[0].items()) if changes else ()
+            for seed in range(seeds):
+                planned = Planned(experiment=name, preset=preset, seed=seed, overrides=overrides)
+                wishes.append((rank, seed, planned))
     return [planned for _, _, planned in sorted(wishes, key=lambda w: w[:2]) if not _recorded(planned.path)]
 
 

@@ -1,9 +1,11 @@
 """The experiments of the paper, by name."""
 
 from .base import Experiment
+from .frequencies import Frequencies
+from .position import Position, PositionRange
 from .spirals import Spirals
 
-EXPERIMENTS: dict[str, type[Experiment]] = {cls.name: cls for cls in (Spirals,)}
+EXPERIMENTS: dict[str, type[Experiment]] = {cls.name: cls for cls in (Position, PositionRange, Frequencies, Spirals)}
 
 
 def experiment(name: str) -> type[Experiment]:

@@ -42,7 +42,8 @@ class Experiment:
     tiers: ClassVar[dict[str, str]] = {"paper": "paper", "best": "own", "quick": "smoke"}
     neutral: ClassVar[frozenset[str]] = frozenset({"precision", "compile"})  # change the speed, not the protocol
     variants: ClassVar[frozenset[str]] = frozenset()  # the columns of the paper's table: any value is its protocol
-    campaign: ClassVar[tuple[tuple[str, int], ...]] = ()  # (preset, number of seeds) to record, most valuable first
+    # (preset, number of seeds) or (preset, number of seeds, settings changed) to record, most valuable first
+    campaign: ClassVar[tuple[tuple, ...]] = ()
     deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
 
     epochs: int = setting(1, "passes over the training set", low=1)

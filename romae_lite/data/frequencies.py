@@ -1,0 +1,52 @@
+"""Sums of one or two sines of whole frequencies, with noise (paper App. B.4; chapter 04).
+
+x(t) = sum_k A_k sin(2 pi f_k t + phi_k),   A ~ U(0.5, 1),  phi ~ U(0, 2 pi),  t = 0 ... 1 in `length` equal steps
+"""
+
+import numpy as np
+import torch
+
+from ..tokens import Tokens
+
+NOISE = 0.1  # standard deviation of the observation noise
+TOP = 24  # the paper's highest frequency; the lowest is 0
+POWER = 7 / 24  # of one sine: E[A^2] / 2 with A ~ U(0.5, 1)
+
+
+def times(length: int) -> np.ndarray:
+    return np.linspace(0, 1, length)
+
+
+def sines(frequencies: np.ndarray, rng: np.random.Generator, length: int) -> np.ndarray:
+    """Clean series (n, length) for frequencies (n, 2), NaN where there is no second sine."""
+    amplitude = rng.uniform(0.5, 1, frequencies.shape)
+    phase = rng.uniform(0, 2 * np.pi, frequencies.shape)
+    angle = 2 * np.pi * frequencies[..., None] * times(length) + phase[..., None]  # (n, 2, length)
+    return np.nansum(amplitude[..., None] * np.sin(angle), axis=1)
+
+
+def draw(n: int, rng: np.random.Generator, top: int = TOP) -> np.ndarray:
+    """Frequencies of n series, (n, 2): one or two with equal chance, each a whole number from 0 to top."""
+    frequencies = rng.integers(0, top + 1, (n, 2)).astype(float)
+    frequencies[rng.random(n) < 0.5, 1] = np.nan
+    return frequencies
+
+
+def generate(frequencies: np.ndarray, rng: np.random.Generator, length: int, noise: float = NOISE) -> Tokens:
+    """One series for each row of frequencies (n, 2).
+
+    Tokens: values (n, length, 1) noisy, positions (n, length, 1) times from 0 to 1; aux: clean (n, length) float64 and
+    frequencies (n, 2), -1 for no second sine.
+    """
+    if length < 2:
+        raise ValueError(f"length is {length}; a series needs at least 2 points")
+    clean = sines(frequencies, rng, length)
+    noisy = clean + noise * rng.standard_normal(clean.shape)
+    return Tokens(
+        values=torch.from_numpy(noisy).float()[..., None],
+        positions=torch.from_numpy(times(length)).expand(len(clean), -1)[..., None].contiguous(),
+        aux={
+            "clean": torch.from_numpy(clean),
+            "frequencies": torch.from_numpy(np.nan_to_num(frequencies, nan=-1)),
+        },
+    )

@@ -1,0 +1,233 @@
+"""Which frequencies survive masking? (paper App. B.4, Figures 3 to 5; chapter 04)
+
+Half of the points of a sum of one or two sines are hidden; the error is measured frequency by frequency.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..baselines.frequencies import harmonic
+from ..data.frequencies import NOISE, TOP, draw, generate
+from ..masking import hide, split
+from ..model import ModelConfig, RoMAE, size
+from ..rope import PositionEncoding
+from ..tokens import Tokens
+from ..training import seeded
+from .base import Experiment, Splits, masked_loss, numpy_rng, seeded_build, setting
+
+PAIRED = (1, 5, 9, 12, 15, 18, 21, 24)  # every two of these make a test group
+MIXED, SINGLE, PAIR, LEAKED = range(4)  # groups of the test set
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frequencies(Experiment):
+    """Interpolating sums of sines, frequency by frequency (App. B.4, chapter 04). The defaults are the paper's."""
+
+    name = "frequencies"
+    variants = frozenset({"length"})
+    tiers = Experiment.tiers | {"small": "reduced"}
+    campaign = (
+        ("small", 5),
+        ("small", 5, {"position_scale": 99.0}),
+        *(("small", 3, {"position_scale": scale}) for scale in (10.0, 30.0, 300.0, 3.0)),
+        ("small", 3, {"n_train": 500, "epochs": 80, "fixed_masks": True, "position_scale": 99.0}),
+        *(
+            ("small", 1, {name: value, "position_scale": scale})
+            for name, values in (
+                ("p", (0.25, 1.0)),
+                ("base", (100.0, 1e6)),
+                ("encoder", ("64x4x1x256", "64x4x12x256")),
+                ("encoding", ("absolute",)),
+            )
+            for value in values
+            for scale in (1.0, 99.0)
+        ),
+        ("paper", 5),
+        ("paper", 5, {"length": 300}),
+    )
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D16")
+
+    epochs: int = setting(200, "passes over the training set", low=1)
+    batch: int = setting(248, "samples per step (their notebook)", low=1)
+    lr: float = setting(4e-4, "peak learning rate (their notebook)", low=1e-12, high=10)
+    n_train: int = setting(10_000, "training series", low=1)
+    n_valid: int = setting(500, "validation series", low=1)
+    n_test: int = setting(1000, "test series drawn like the training series", low=1)
+    per_group: int = setting(200, "test series for each frequency and each pair of frequencies", low=1)
+    length: int = setting(100, "points of a series", low=4)
+    observed: int | None = setting(None, "points shown; None: 50, or 100 where the length is 300", low=1)
+    fixed_masks: bool = setting(False, "keep the mask of a training series, as their code does, instead of new ones")
+    encoder: str = setting("tiny", "size of the encoder")
+    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny)")
+    cls: bool = setting(True, "use a [CLS] token")
+    encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
+    p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
+    base: float = setting(10_000.0, "base of the frequencies of RoPE", low=1.0001)
+    position_scale: float = setting(1.0, "factor on the times, which run from 0 to 1", low=1e-6, high=1e6)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.observed is not None and self.observed >= self.length:
+            raise ValueError(f"observed is {self.observed}; it must be below the length, {self.length}")
+
+    @classmethod
+    def paper(cls) -> "Frequencies":
+        """Tiny encoder, 8200 steps: most of a day on one CPU core, minutes on a GPU."""
+        return cls()
+
+    @classmethod
+    def small(cls) -> "Frequencies":
+        """The paper's series and positions, a small model and 1252 steps, which a CPU can repeat often."""
+        return cls(
+            encoder="64x4x4x256", decoder="64x4x2x256", epochs=4, batch=32, optimizer="muon", lr=1e-2,
+            warmup_share=0.05, per_group=50,
+        )  # fmt: skip
+
+    @classmethod
+    def quick(cls) -> "Frequencies":
+        """`small` for one pass over 8000 series, positions x 99: under a minute on two CPU cores."""
+        return cls.small().replace(position_scale=99.0, n_train=8000, epochs=1, n_valid=100, n_test=200, per_group=20)
+
+    @property
+    def shown(self) -> int:
+        return self.observed or (100 if self.length == 300 else self.length // 2)
+
+    # Data -----------------------------------------------------------------------------------------------------------
+
+    def data(self, seed: int) -> Splits:
+        train = self._tokens(draw(self.n_train, numpy_rng(seed, 0)), seed, 0)
+        valid = self._tokens(draw(self.n_valid, numpy_rng(seed, 2)), seed, 2)
+        groups = [(MIXED, draw(self.n_test, numpy_rng(seed, 4)))]
+        groups += [(SINGLE, np.array([[f, np.nan]])) for f in range(TOP + 1)]
+        groups += [(PAIR, np.array([pair], float)) for pair in combinations_with_replacement(PAIRED, 2)]
+        rows = [np.repeat(f, self.per_group, 0) if group != MIXED else f for group, f in groups]
+        label = np.concatenate([np.full(len(r), group) for (group, _), r in zip(groups, rows, strict=True)])
+        fresh = self._tokens(np.concatenate(rows), seed, 6)
+        # what the authors' test set is: training series, shifted by one (D16)
+        leaked = train[: self.n_test]
+        test = Tokens(
+            values=torch.cat((fresh.values, leaked.values)),
+            positions=torch.cat((fresh.positions, leaked.positions)),
+            aux={key: torch.cat((fresh.aux[key], leaked.aux[key])) for key in fresh.aux}
+            | {"group": torch.cat((torch.from_numpy(label), torch.full((len(leaked),), LEAKED)))},
+        )
+        return Splits(train, valid, test)
+
+    def _tokens(self, frequencies: np.ndarray, seed: int, stream: int) -> Tokens:
+        tokens = generate(frequencies, numpy_rng(seed, stream, 1), self.length)
+        hidden = hide(tokens.real, visible=self.shown, generator=seeded(seed, stream))
+        return Tokens(
+            values=tokens.values,
+            positions=tokens.positions * self.position_scale,
+            aux=dict(tokens.aux, hidden=hidden),  # of training series, only used with fixed_masks and for LEAKED
+        )
+
+    # Model ----------------------------------------------------------------------------------------------------------
+
+    def build(self, seed: int) -> RoMAE:
+        config = ModelConfig(
+            patch=1, axes=1, encoder=size(self.encoder), decoder=size(self.decoder), cls=self.cls,
+            positions=PositionEncoding(kind=self.encoding, p=self.p, base=self.base),
+        )  # fmt: skip
+        return seeded_build(seed, lambda: RoMAE(config))
+
+    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        hidden = batch.aux["hidden"]
+        if not self.fixed_masks:
+            hidden = hide(batch.real, visible=self.shown, generator=generator)
+        return masked_loss(model, batch, hidden)
+
+    @torch.no_grad()
+    def predict(self, model: nn.Module, tokens: Tokens, batch: int = 250) -> np.ndarray:
+        """Predictions at the hidden points, the observations elsewhere: (n, length), float64."""
+        model.eval()
+        device = next(model.parameters()).device
+        out = tokens.values[..., 0].double().cpu()
+        for i in range(0, len(tokens), batch):
+            part = tokens[i : i + batch].to(device)
+            hidden = part.aux["hidden"]
+            out[i : i + batch][hidden.cpu()] = model(part, split(hidden, part.real)).flatten().double().cpu()
+        return out.numpy()
+
+    # Metrics --------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        return self.score(self.predict(model, tokens), tokens)
+
+    @staticmethod
+    def score(prediction: np.ndarray, tokens: Tokens) -> dict[str, float]:
+        """Errors of predictions (n, length), by group of the test set.
+
+        mse_noisy, mse_clean  at the hidden points, to the noisy values and to the clean curve
+        mse_fft               between the spectra of the series with its hidden points filled in and of the clean one:
+                              mean over all `length` bins of |difference / length|^2 (D16)
+        ..._leaked            on training series, with the noise and the masks that they were trained with
+        ..._3hz, ..._1hz_24hz of one sine, of two; ..._pairs_mean, _min, _max over all pairs
+        snr                   power of the clean series over that of the noise
+        """
+        hidden, clean = tokens.aux["hidden"].cpu().numpy(), tokens.aux["clean"].cpu().numpy()
+        noisy = tokens.values[..., 0].cpu().double().numpy()
+        count = hidden.sum(1)
+        error = {
+            "mse_noisy": (hidden * (prediction - noisy) ** 2).sum(1) / count,
+            "mse_clean": (hidden * (prediction - clean) ** 2).sum(1) / count,
+            "mse_fft": np.square(np.abs(np.fft.fft(prediction - clean) / clean.shape[1])).mean(1),
+        }
+        if "group" not in tokens.aux:  # training or validation series
+            return {name: float(e.mean()) for name, e in error.items()}
+        group, frequencies = tokens.aux["group"].numpy(), tokens.aux["frequencies"].numpy().astype(int)
+        found = {name: float(e[group == MIXED].mean()) for name, e in error.items()}
+        found |= {f"{name}_leaked": float(e[group == LEAKED].mean()) for name, e in error.items()}
+        for name, e in error.items():
+            for f in range(TOP + 1):
+                found[f"{name}_{f}hz"] = float(e[(group == SINGLE) & (frequencies[:, 0] == f)].mean())
+            pairs = {
+                f"{name}_{f}hz_{g}hz": float(e[(group == PAIR) & (frequencies == (f, g)).all(1)].mean())
+                for f, g in combinations_with_replacement(PAIRED, 2)
+            }
+            values = list(pairs.values())
+            found |= pairs
+            found |= {f"{name}_pairs_{word}": float(do(values)) for word, do in
+                      (("mean", np.mean), ("min", min), ("max", max))}  # fmt: skip
+        found["snr"] = float(
+            np.square(clean[group == MIXED]).mean() / np.square((noisy - clean)[group == MIXED]).mean()
+        )
+        return found
+
+    def baselines(self, tokens: Tokens) -> dict[str, float]:
+        """Harmonic regression on the observed points and predicting zero: mse_clean_harmonic, mse_clean_3hz_zero ..."""
+        hidden = tokens.aux["hidden"].cpu().numpy()
+        noisy = tokens.values[..., 0].cpu().double().numpy()
+        found = {}
+        for name, guess in (("harmonic", harmonic(noisy, ~hidden)), ("zero", np.zeros_like(noisy))):
+            score = self.score(np.where(hidden, guess, noisy), tokens)
+            found |= {f"{key}_{name}": value for key, value in score.items() if key.startswith("mse_")}
+        return found
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        """For the explorables: one series for each frequency and pair of PAIRED, at three noise levels.
+
+        frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic
+        (L, C, T): at hidden points a prediction, at observed ones the observation (romae) or a fit (harmonic). The same
+        series whatever the seed and the settings of the model.
+        """
+        rows = [(f, np.nan) for f in PAIRED] + list(combinations_with_replacement(PAIRED, 2))
+        levels = (0.02, NOISE, 0.3)
+        kept = {name: [] for name in ("noisy", "romae", "harmonic")}
+        for noise in levels:
+            tokens = generate(np.array(rows, float), numpy_rng(0, 9), self.length, noise)
+            hidden = hide(tokens.real, visible=self.shown, generator=seeded(0, 9))
+            tokens.positions.mul_(self.position_scale)
+            tokens = Tokens(values=tokens.values, positions=tokens.positions, aux=dict(tokens.aux, hidden=hidden))
+            noisy = tokens.values[..., 0].double().numpy()
+            kept["noisy"].append(noisy)
+            kept["romae"].append(self.predict(model, tokens))
+            kept["harmonic"].append(harmonic(noisy, ~hidden.numpy(), noise))
+        return {name: np.stack(values).astype(np.float16) for name, values in kept.items()} | {
+            "frequencies": tokens.aux["frequencies"].numpy().astype(np.int8), "noise": np.array(levels, np.float32),
+            "observed": ~hidden.numpy(), "clean": tokens.aux["clean"].numpy().astype(np.float16),
+        }  # fmt: skip
