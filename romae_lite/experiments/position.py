@@ -36,10 +36,10 @@ class Position(Experiment):
     campaign = (
         ("paper", 5, {"cls": False}),
         ("control", 5),
-        ("control", 3, {"values": "same", "anchor": "pinned"}),
-        ("control", 3, {"values": "same", "anchor": "moving"}),
-        ("control", 3, {"anchor": "moving"}),
         ("best", 5),
+        ("best", 3, {"cls": False, "anchor": "pinned"}),
+        ("best", 3, {"cls": False, "anchor": "moving"}),
+        ("control", 3, {"anchor": "moving"}),
         ("paper", 5),
         ("paper", 5, {"cls": False, "size": "small"}),
         ("paper", 5, {"cls": False, "size": "base"}),
