@@ -127,6 +127,20 @@ def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
     )
 
 
+def spacing(tokens: Tokens) -> Tensor:
+    """Typical distance of neighbours along each axis, (D,) float64: the median gap between consecutive, different
+    positions within a sample.
+
+    Positions divided by it are in the units that whole-number positions have of themselves: one step from a token to
+    the next. RoPE's fastest pair turns one radian per unit, so this is what lets attention tell neighbours apart
+    (chapter 04). An axis along which no sample has two different positions gets 1.
+    """
+    sorted_ = tokens.positions.masked_fill(~tokens.real[..., None], torch.inf).sort(1).values  # (B, N, D)
+    gaps = sorted_.diff(dim=1).flatten(0, 1)  # (B (N - 1), D)
+    found = [gap[(gap > 0) & gap.isfinite()] for gap in gaps.unbind(1)]
+    return torch.stack([gap.median() if len(gap) else gap.new_ones(()) for gap in found])
+
+
 def patchify(
     array: Tensor, patch: Sequence[int], coordinates: Sequence[Tensor | None] | None = None
 ) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from romae_lite.tokens import Tokens, collate, patchify, unpatchify
+from romae_lite.tokens import Tokens, collate, patchify, spacing, unpatchify
 
 
 @st.composite
@@ -161,3 +161,29 @@ def test_selecting_keeps_everything_together():
         for name in ("values", "positions", "pad"):
             assert torch.equal(getattr(part, name), torch.stack([getattr(batch, name)[r] for r in rows]))
         assert part.aux["label"].tolist() == [5 + r for r in rows]
+
+
+@given(st.integers(1, 4), st.integers(2, 9), st.integers(1, 3), st.integers(0, 10**6))
+def test_spacing_is_the_median_gap(batch, n, axes, seed):
+    """Against a loop over samples and axes; padding holds positions that would spoil it."""
+    generator = torch.Generator().manual_seed(seed)
+    positions = torch.rand(batch, n, axes, generator=generator, dtype=torch.float64)
+    length = torch.randint(2, n + 1, (batch,), generator=generator)
+    pad = torch.arange(n) >= length[:, None]
+    tokens = Tokens(values=torch.zeros(batch, n, 1), positions=positions, pad=pad)
+    for axis in range(axes):
+        gaps = []
+        for sample in range(batch):
+            where = sorted(positions[sample, : length[sample], axis].tolist())
+            gaps += [b - a for a, b in itertools.pairwise(where) if b > a]
+        gaps.sort()
+        # of an even number of gaps torch's median is the lower of the two in the middle
+        assert float(spacing(tokens)[axis]) == pytest.approx(gaps[(len(gaps) - 1) // 2], rel=1e-12)
+
+
+def test_spacing_of_grids_is_their_step():
+    values, positions = patchify(torch.zeros(1, 6, 8, 1), (1, 2), (torch.linspace(0, 1, 6), 5.0 * torch.arange(8)))
+    found = spacing(Tokens(values=values, positions=positions))
+    assert found.tolist() == pytest.approx([0.2, 10.0])  # 6 rows over [0, 1]; patches of two columns, 5 apart
+    alone = Tokens(values=torch.zeros(2, 1, 1), positions=torch.zeros(2, 1, 1))
+    assert spacing(alone).tolist() == [1.0]
