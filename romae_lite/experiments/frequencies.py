@@ -31,20 +31,15 @@ class Frequencies(Experiment):
     variants = frozenset({"length"})
     tiers = Experiment.tiers | {"small": "reduced"}
     campaign = (
-        ("small", 5),
-        ("small", 5, {"position_scale": 99.0}),
-        *(("small", 3, {"position_scale": scale}) for scale in (10.0, 30.0, 300.0, 3.0)),
-        ("small", 3, {"n_train": 500, "epochs": 80, "fixed_masks": True, "position_scale": 99.0}),
+        ("small", 4),
+        *(("small", 3, {"position_scale": scale}) for scale in (99.0, 10.0, 30.0, 300.0, 3.0)),
+        ("small", 3, {"position_scale": 99.0, "n_train": 500, "epochs": 80, "fixed_masks": True}),
+        ("small", 1, {"encoder": "64x4x12x256"}),
+        ("small", 1, {"position_scale": 99.0, "encoder": "64x4x1x256"}),
         *(
             ("small", 1, {name: value, "position_scale": scale})
-            for name, values in (
-                ("p", (0.25, 1.0)),
-                ("base", (100.0, 1e6)),
-                ("encoder", ("64x4x1x256", "64x4x12x256")),
-                ("encoding", ("absolute",)),
-            )
-            for value in values
             for scale in (1.0, 99.0)
+            for name, value in (("encoding", "absolute"), ("p", 0.25), ("p", 1.0), ("base", 100.0), ("base", 1e6))
         ),
         ("paper", 5),
         ("paper", 5, {"length": 300}),
