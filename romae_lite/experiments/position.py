@@ -17,12 +17,12 @@ from ..tokens import Tokens
 from ..training import Recipe
 from .base import Experiment, Splits, numpy_rng, seeded_build, setting
 
-# The paper's "sizes" are tiny with another width: 12 blocks, 3 heads and a feed-forward part of 720, whatever d_model.
+# The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).
 WIDTHS = {"tiny": 180, "small": 432, "base": 720, "large": 960}
 
 
 def width(name: str) -> Size:
-    """tiny, small, base or large by width alone (PAPER_FACTS: Table 1), or a size spelt out as for `model.size`."""
+    """tiny, small, base or large by width alone, as in Table 1, or a size spelt out as for `model.size`."""
     return size("tiny", dim=WIDTHS[name]) if name in WIDTHS else size(name)
 
 
@@ -163,7 +163,8 @@ class Position(Experiment):
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """mse: as Table 1; mae; mse_differences: what is left of it once each sample's mean error is taken away; and
         follows_shift: how far the answers move when everything but [CLS] and a pinned anchor moves by 7, as a share of
-        it: 1 for a model that knows where it is, 0 for one that sees differences only."""
+        it: 0 for a model that sees differences only, near 1 for one that knows where it is (below 1 where the shift
+        takes tokens out of the range that it was trained on)."""
         target = tokens.aux["target"].cpu().double().numpy()
         named = self.predict(model, tokens)
         error = named - target
@@ -261,6 +262,11 @@ class PositionRange(Position):
     def quick(cls) -> "PositionRange":
         """`best` for one epoch."""
         return cls.best().replace(epochs=1, n_test=500)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.anchor == "moving":
+            raise ValueError("anchor is 'moving'; one token and an anchor at a random place leave nothing to be known")
 
     def recipe(self, samples: int) -> Recipe:
         # Table 16 has 5e-6 for (0, 100) and 5e-7 for (0, 1000)
