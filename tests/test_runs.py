@@ -329,7 +329,7 @@ def test_list(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "spiral"], "experiment is 'spiral'; choose one of position"),
+        (["run", "spiral"], "experiment is 'spiral'; choose one of sizes"),
         (["run", "spirals", "--preset", "papr"], "preset is 'papr'; spirals has paper"),
         (["run", "spirals", "--set", "epohcs=5"], "'epohcs' is no setting of spirals"),
         (["run", "spirals", "--set", "epochs=many"], "epochs is 'many'; it must be int"),

@@ -2,10 +2,15 @@
 
 from .base import Experiment
 from .frequencies import Frequencies
+from .physionet import PhysioNet
 from .position import Position, PositionRange
+from .sizes import Sizes
 from .spirals import Spirals
+from .synthetic import Synthetic
 
-EXPERIMENTS: dict[str, type[Experiment]] = {cls.name: cls for cls in (Position, PositionRange, Frequencies, Spirals)}
+EXPERIMENTS: dict[str, type[Experiment]] = {
+    cls.name: cls for cls in (Sizes, Position, PositionRange, Frequencies, Spirals, Synthetic, PhysioNet)
+}
 
 
 def experiment(name: str) -> type[Experiment]:

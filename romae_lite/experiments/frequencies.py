@@ -62,7 +62,9 @@ class Frequencies(Experiment):
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
     base: float = setting(10_000.0, "base of the frequencies of RoPE", low=1.0001)
-    position_scale: float = setting(1.0, "factor on the times, which run from 0 to 1", low=1e-6, high=1e6)
+    position_scale: float | None = setting(
+        1.0, "factor on the times, which run from 0 to 1; None: neighbours one unit apart", low=1e-6, high=1e6
+    )
 
     def __post_init__(self):
         super().__post_init__()
@@ -91,6 +93,11 @@ class Frequencies(Experiment):
     def shown(self) -> int:
         return self.observed or (100 if self.length == 300 else self.length // 2)
 
+    @property
+    def scale(self) -> float:
+        """Factor on the times."""
+        return self.position_scale or float(self.length - 1)
+
     # Data -----------------------------------------------------------------------------------------------------------
 
     def data(self, seed: int) -> Splits:
@@ -117,7 +124,7 @@ class Frequencies(Experiment):
         hidden = hide(tokens.real, visible=self.shown, generator=seeded(seed, stream))
         return Tokens(
             values=tokens.values,
-            positions=tokens.positions * self.position_scale,
+            positions=tokens.positions * self.scale,
             aux=dict(tokens.aux, hidden=hidden),  # of training series, only used with fixed_masks and for LEAKED
         )
 
@@ -216,7 +223,7 @@ class Frequencies(Experiment):
         for noise in levels:
             tokens = generate(np.array(rows, float), numpy_rng(0, 9), self.length, noise)
             hidden = hide(tokens.real, visible=self.shown, generator=seeded(0, 9))
-            tokens.positions.mul_(self.position_scale)
+            tokens.positions.mul_(self.scale)
             tokens = Tokens(values=tokens.values, positions=tokens.positions, aux=dict(tokens.aux, hidden=hidden))
             noisy = tokens.values[..., 0].double().numpy()
             kept["noisy"].append(noisy)

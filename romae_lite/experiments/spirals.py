@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..baselines import spirals as predictors
-from ..data.spirals import generate
+from ..data.spirals import GRID, generate
 from ..masking import hide, split
 from ..model import ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
@@ -40,7 +40,9 @@ class Spirals(Experiment):
     cls: bool = setting(False, "use a [CLS] token (D10)")
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
-    position_scale: float = setting(1.0, "factor on the angles; neighbours are 0.126 apart at 1", low=1e-6, high=1e6)
+    position_scale: float | None = setting(
+        1.0, "factor on the angles; neighbours are 0.126 apart at 1, one unit with None", low=1e-6, high=1e6
+    )
 
     @classmethod
     def paper(cls) -> "Spirals":
@@ -70,6 +72,11 @@ class Spirals(Experiment):
         """The paper's protocol cut to ten epochs: under a minute on two CPU cores, and far from converged."""
         return cls(epochs=10)
 
+    @property
+    def scale(self) -> float:
+        """Factor on the angles."""
+        return self.position_scale or 1 / float(GRID[1] - GRID[0])
+
     def data(self, seed: int) -> Splits:
         return Splits(*(self._split(seed, i, n) for i, n in enumerate((self.n_train, self.n_valid, self.n_test))))
 
@@ -78,7 +85,7 @@ class Spirals(Experiment):
         hidden = hide(tokens.real, ratio=self.mask_ratio, generator=seeded(seed, stream))
         return Tokens(
             values=tokens.values,
-            positions=tokens.positions * self.position_scale,
+            positions=tokens.positions * self.scale,
             aux=dict(tokens.aux, hidden=hidden),  # fixed for validation and test; training draws its own
         )
 
@@ -128,7 +135,7 @@ class Spirals(Experiment):
 
     def baselines(self, tokens: Tokens) -> dict[str, float]:
         """Bayes-optimal, least-squares and spline predictors on the same points: rmse_clean_bayes and so on."""
-        theta = tokens.positions[..., 0].cpu().numpy() / self.position_scale
+        theta = tokens.positions[..., 0].cpu().numpy() / self.scale
         observed = ~tokens.aux["hidden"].cpu().numpy()
         found = {}
         for short, predictor in (
@@ -148,7 +155,7 @@ class Spirals(Experiment):
         few = data.test[chosen]
         n, points = few.values.shape[:2]
         order = torch.argsort(torch.rand(n, points, generator=seeded(0, 5)), dim=1)  # (n, 75)
-        theta = few.positions[..., 0].numpy() / self.position_scale
+        theta = few.positions[..., 0].numpy() / self.scale
         noisy = few.values.double().numpy()
         romae, bayes = (np.empty((n, len(counts), points, 2), np.float32) for _ in range(2))
         for k, count in enumerate(counts):

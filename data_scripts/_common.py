@@ -1,0 +1,59 @@
+"""What the data scripts share: downloads that resume, and are checked from the second time on."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pooch
+import requests
+from tqdm import tqdm
+
+from romae_lite.files import atomic_write
+
+
+def fetch(base_url: str, names: dict[str, str], folder: Path, retries: int = 3, progress: bool = True) -> list[Path]:
+    """Download base_url + query for every {file name: query} into the folder; the files' paths.
+
+    A file that is there is not downloaded again. What arrived of a broken download stays as <name>.part, and the next
+    attempt goes on from there. The SHA-256 of each file is written to downloads.lock.json when it first arrives, and
+    from then on a file that differs is refused. Raises pooch's or requests' errors where a file cannot be had.
+    """
+    lock = folder / "downloads.lock.json"
+    known = json.loads(lock.read_text(encoding="utf-8")) if lock.exists() else {}
+    files = pooch.create(
+        path=folder, base_url=base_url, registry={name: known.get(name) for name in names},
+        urls={name: base_url + query for name, query in names.items()}, retry_if_failed=retries,
+    )  # fmt: skip
+    found = []
+    for name in names:
+        found.append(Path(files.fetch(name, downloader=Resuming(folder / f"{name}.part", progress))))
+        known[name] = f"sha256:{pooch.file_hash(found[-1], alg='sha256')}"
+        atomic_write(lock, (json.dumps(known, indent=2, sort_keys=True) + "\n").encode())
+    return found
+
+
+class Resuming:
+    """A downloader for pooch that keeps what has arrived in a .part file and asks the server for the rest."""
+
+    def __init__(self, part: Path, progress: bool = True):
+        self.part, self.progress = part, progress
+
+    def __call__(self, url: str, output_file: str, _pooch) -> None:
+        have = self.part.stat().st_size if self.part.exists() else 0
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+        with requests.get(url, headers=headers, stream=True, timeout=60) as answer:
+            if answer.status_code == 416:  # nothing is left to send, or the part is not of this file: start afresh
+                self.part.unlink()
+                raise requests.exceptions.ConnectionError(f"{url}: the server cannot go on from byte {have}")
+            answer.raise_for_status()
+            resumed = answer.status_code == 206
+            length = int(answer.headers.get("Content-Length", 0)) + (have if resumed else 0)
+            bar = tqdm(total=length or None, initial=have if resumed else 0, unit="B", unit_scale=True,
+                       desc=Path(url.split("?")[0]).name, disable=not self.progress)  # fmt: skip
+            with bar, open(self.part, "ab" if resumed else "wb") as file:
+                for chunk in answer.iter_content(4096):  # what is lost at a break is less than this
+                    file.write(chunk)
+                    bar.update(len(chunk))
+        if length and (got := self.part.stat().st_size) != length:
+            raise requests.exceptions.ConnectionError(f"{url}: {got} of {length} bytes arrived")
+        shutil.move(self.part, output_file)

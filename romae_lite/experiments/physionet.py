@@ -1,0 +1,317 @@
+"""Filling the gaps of intensive-care records (paper Sec. 5.5, D.9; Table 7 and Table 21; chapter 07).
+
+Every value that was measured is a token, at a time and a channel. Half of a record is hidden, in one of two ways that
+the paper mixes up (D20): *rows* hides half of the minutes with all that was measured in them, *tokens* half of the
+values.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from ..baselines import physionet as predictors
+from ..data import physionet as icu
+from ..data.physionet import CHANNELS, Records
+from ..masking import hide, split
+from ..model import ModelConfig, RoMAE, size
+from ..rope import PositionEncoding
+from ..tokens import Tokens
+from ..training import seeded
+from .base import Experiment, Splits, masked_loss, numpy_rng, seeded_build, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhysioNet(Experiment):
+    """Interpolating records of the PhysioNet Challenge 2012 (Table 7, chapter 07). The defaults are Table 21."""
+
+    name = "physionet"
+    # hiding values is another task than the one compared with the paper, so its presets never count as the paper's
+    tiers = Experiment.tiers | {"small": "reduced", "best_tokens": "own", "paper_tokens": "own"}
+    campaign = (
+        ("small", 2),
+        ("small", 1, {"position_scale": 1.0}),
+        ("best", 1),
+        ("best_tokens", 1),
+        ("small", 1, {"outliers": "drop"}),
+        ("paper", 5),
+        ("paper_tokens", 5),
+    )
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D13", "D19", "D20", "D21")
+
+    epochs: int = setting(200, "passes over the training set", low=1)
+    batch: int = setting(16, "records per step", low=1)
+    lr: float = setting(1e-4, "peak learning rate", low=1e-12, high=10)
+    warmup_share: float = setting(1 / 750, "share of steps that warm up: Table 21's 100", low=0, high=1)
+    source: str = setting("real", "the challenge's records, or made-up ones", choices=("real", "simulated"))
+    records: int | None = setting(None, "take so many records, drawn at random; None: all (simulated: 400)", low=20)
+    outliers: str = setting(
+        "keep", "values that no living adult shows: keep, or drop before all else (D21)", choices=("keep", "drop")
+    )
+    masking: str = setting("rows", "hide whole minutes (HeTVAE) or single values (D20)", choices=("rows", "tokens"))
+    mask_ratio: float = setting(0.5, "share hidden, of minutes or of values", low=0.02, high=0.98)
+    encoder: str = setting("tiny", "size of the encoder")
+    decoder: str = setting("tiny-shallow", "size of the decoder")
+    cls: bool = setting(True, "use a [CLS] token")
+    encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
+    p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
+    position_scale: float = setting(
+        1.0, "factor on the times: 1 lets the 48 hours run from 0 to 1, 48 counts hours", low=1e-6, high=1e6
+    )
+
+    @classmethod
+    def paper(cls) -> "PhysioNet":
+        """Table 21, hiding rows as HeTVAE does: 75,000 steps. The paper took 3 h on an A100."""
+        return cls()
+
+    @classmethod
+    def best(cls) -> "PhysioNet":
+        """Our own settings: times in hours, a small model, Muon."""
+        return cls(
+            encoder="96x4x4x384", decoder="96x4x2x384", optimizer="muon", lr=5e-3, batch=32, epochs=10,
+            warmup_share=0.05, position_scale=48.0,
+        )  # fmt: skip
+
+    @classmethod
+    def paper_tokens(cls) -> "PhysioNet":
+        """`paper`, hiding single values (D20)."""
+        return cls.paper().replace(masking="tokens")
+
+    @classmethod
+    def best_tokens(cls) -> "PhysioNet":
+        """`best`, hiding single values (D20)."""
+        return cls.best().replace(masking="tokens")
+
+    @classmethod
+    def small(cls) -> "PhysioNet":
+        """`best` with a smaller model for few epochs: what a CPU can repeat to compare settings."""
+        return cls.best().replace(encoder="64x4x3x256", decoder="64x4x1x256", epochs=4)
+
+    @classmethod
+    def quick(cls) -> "PhysioNet":
+        """`small` on made-up records: seconds, and no result."""
+        return cls.small().replace(source="simulated", batch=16)
+
+    # Data -----------------------------------------------------------------------------------------------------------
+
+    def load(self, folder: Path | str | None = None) -> Records:
+        """All records there are: of `source`, from the folder or wherever `data.physionet.find` finds them."""
+        if self.source == "simulated":
+            return icu.simulated(self.records or 400, numpy_rng(0))
+        return icu.load(Path(folder) if folder else None)
+
+    def data(self, seed: int, folder: Path | str | None = None) -> Splits:
+        """A fifth of the records for testing, as HeTVAE has it, a twentieth for validation, the others to train (D19).
+
+        Records without two different minutes are left out (the ten empty ones). Means and deviations are the training
+        set's. aux of validation and test: hidden (n, N), a mask fixed by the seed.
+        """
+        records = self.load(folder)
+        if self.outliers == "drop":
+            records = icu.without_outliers(records)
+        order = numpy_rng(seed, 0).permutation(icu.usable(records))[: self.records]
+        test, valid = round(0.2 * len(order)), round(0.05 * len(order))
+        parts = np.split(order, [len(order) - test - valid, len(order) - test])
+        _, _, channel, value = icu.merged(records, parts[0])
+        mean, std = icu.scaling(channel, value)
+        return Splits(*(self._tokens(records, part, mean, std, seed, i) for i, part in enumerate(parts)))
+
+    def _tokens(self, records: Records, chosen: np.ndarray, mean, std, seed: int, stream: int) -> Tokens:
+        found = icu.tokens(records, chosen, mean, std)
+        found.positions[..., 0] *= self.position_scale
+        found.aux["hidden"] = self.mask(found, seeded(seed, stream))  # training draws its own
+        return found
+
+    def mask(self, batch: Tokens, generator: torch.Generator) -> Tensor:
+        """(B, N) bool, True where hidden: values of `masking` rows or tokens."""
+        if self.masking == "tokens":
+            return hide(batch.real, ratio=self.mask_ratio, generator=generator)
+        return hide_rows(batch, self.mask_ratio, generator)
+
+    # Model ----------------------------------------------------------------------------------------------------------
+
+    def build(self, seed: int) -> RoMAE:
+        config = ModelConfig(
+            patch=1, axes=2, encoder=size(self.encoder), decoder=size(self.decoder), cls=self.cls,
+            positions=PositionEncoding(kind=self.encoding, p=self.p),
+        )  # fmt: skip
+        return seeded_build(seed, lambda: RoMAE(config))
+
+    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        batch = trim(batch)
+        return masked_loss(model, batch, self.mask(batch, generator))
+
+    @torch.no_grad()
+    def predict(self, model: nn.Module, tokens: Tokens, hidden: Tensor, batch: int = 32) -> np.ndarray:
+        """Standardised predictions of the hidden values, zero elsewhere: (n, N) float64. Records of like length are
+        predicted together."""
+        model.eval()
+        device = next(model.parameters()).device
+        out = torch.zeros(hidden.shape)
+        for index in tokens.real.sum(1).argsort().split(batch):
+            part = trim(tokens[index]).to(device)
+            hide_ = hidden[index][:, : part.values.shape[1]].to(device)
+            where = split(hide_, part.real)
+            found = model(part, where)[..., 0].float()  # (B, M)
+            found = found.flatten() if where.hidden_pad is None else found[~where.hidden_pad]
+            rows, slots = hide_.cpu().nonzero(as_tuple=True)
+            out[index.cpu()[rows], slots] = found.cpu()
+        return out.double().numpy()
+
+    # Metrics --------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        return self.score(self.predict(model, tokens, tokens.aux["hidden"]), tokens)
+
+    @staticmethod
+    def score(prediction: np.ndarray, tokens: Tokens) -> dict[str, float]:
+        """Errors of predictions (n, N) of the hidden values, standardised.
+
+        mse             mean of the squared errors over all hidden values of all records (HeTVAE's)
+        mae             mean of the absolute errors
+        mse_plausible   mse without the values that no living adult shows (D21)
+        mse_balanced    mean over channels of their mse: every channel counts alike
+        mse_HR, ...     of one channel, where it has hidden values
+        """
+        hidden = tokens.aux["hidden"].cpu().numpy()
+        channel = tokens.positions[..., 1].cpu().numpy()[hidden].astype(int)
+        value, mean, std = (
+            t.cpu().double().numpy()[hidden] for t in (tokens.values[..., 0], tokens.aux["mean"], tokens.aux["std"])
+        )
+        error = prediction[hidden] - value
+        count = np.bincount(channel, minlength=len(CHANNELS))
+        each = np.bincount(channel, error**2, len(CHANNELS)) / np.maximum(count, 1)
+        found = {
+            "mse": float(np.mean(error**2)),
+            "mae": float(np.mean(np.abs(error))),
+            "mse_plausible": float(np.mean(error[icu.plausible(channel, mean + std * value)] ** 2)),
+            "mse_balanced": float(each[count > 0].mean()),
+        }
+        return found | {f"mse_{CHANNELS[c]}": float(each[c]) for c in np.flatnonzero(count)}
+
+    def baselines(self, tokens: Tokens) -> dict[str, float]:
+        """Channel mean, last value carried forward and linear interpolation: mse_mean, mse_HR_last and so on."""
+        hidden = tokens.aux["hidden"].cpu().numpy()
+        found = {}
+        for name in ("mean", "last", "linear"):
+            score = self.score(getattr(predictors, name)(tokens, hidden), tokens)
+            found |= {f"{key}_{name}": value for key, value in score.items()}
+        return found
+
+    def compare(self, data: Splits, records: int = 1000) -> dict[str, float]:
+        """`baselines` on the test set, and boosted trees that learn from some of the training records."""
+        hidden = data.test.aux["hidden"].cpu().numpy()
+        train = data.train[: min(records, len(data.train))]
+        guess = predictors.boosted((train, train.aux["hidden"].cpu().numpy()), (data.test, hidden))
+        score = self.score(guess, data.test)
+        return self.baselines(data.test) | {f"{key}_boosted": value for key, value in score.items()}
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        """For the explorable: three test records of middling length, uncovered step by step.
+
+        mean, std (41,); levels (K,) shares shown; grid (G,) minutes; and of all three records one after the other, with
+        `start` (4,) between them: minute, channel, value (M,), the last standardised; rank (M,), in which order minutes
+        (or values, as `masking` has it) are uncovered; shown (3, K) how many of them are; romae (K, M) predictions of
+        what is hidden; chosen (3, C) channels, and curve (3, K, C, G) what is predicted for them all along the grid.
+        """
+        test, levels = data.test, np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
+        grid = np.arange(0, icu.HORIZON + 1, 60)
+        length = test.real.sum(1)
+        middling = (length - length.float().median()).abs().argsort(stable=True)[: max(3, len(length) // 5)]
+        found: dict[str, list] = {
+            k: [] for k in ("minute", "channel", "value", "rank", "shown", "romae", "chosen", "curve")
+        }
+        for i in middling.sort().values[:3].tolist():
+            one = trim(test[i : i + 1])
+            n, minute = one.values.shape[1], one.positions[0, :, 0] / self.position_scale * icu.HORIZON
+            channel = one.positions[0, :, 1].long()
+            unit = one.aux["row"][0].long() if self.masking == "rows" else torch.arange(n)
+            units = int(unit.max()) + 1
+            rank = torch.randperm(units, generator=seeded(0, 5))[unit]  # (n,)
+            shown = np.clip(np.rint(levels * units), 1, units - 1).astype(int)  # (K,)
+            hidden = rank >= torch.from_numpy(shown)[:, None]  # (K, n)
+            several = one[torch.zeros(len(levels), dtype=torch.long)]  # the record K times
+            chosen = _worth_seeing(channel)
+            asked = torch.cartesian_prod(chosen.double(), torch.from_numpy(grid).double() / icu.HORIZON).flip(1)
+            asked[:, 0] *= self.position_scale  # (C G, 2)
+            everywhere = Tokens(
+                values=pad(several.values, (0, 0, 0, len(asked))),
+                positions=torch.cat((several.positions, asked.expand(len(levels), -1, -1)), 1),
+                pad=pad(hidden, (0, len(asked))),
+            )
+            extra = torch.zeros(everywhere.pad.shape, dtype=torch.bool)
+            extra[:, n:] = True
+            curve = self.predict(model, everywhere, extra)[:, n:].reshape(len(levels), len(chosen), len(grid))
+            for name, value in (
+                ("minute", minute.round().numpy().astype(np.int16)), ("channel", channel.numpy().astype(np.int8)),
+                ("value", one.values[0, :, 0].numpy()), ("rank", rank.numpy().astype(np.int16)), ("shown", shown),
+                ("romae", self.predict(model, several, hidden).astype(np.float32)), ("chosen", chosen.numpy()),
+                ("curve", curve.astype(np.float32)),
+            ):  # fmt: skip
+                found[name].append(value)
+        mean, std = _scaling_of(data.train)
+        flat = {k: np.concatenate(found[k]) for k in ("minute", "channel", "value", "rank")}
+        stacked = {k: np.stack(found[k]) for k in ("shown", "chosen", "curve")}
+        return flat | stacked | {
+            "romae": np.concatenate(found["romae"], axis=1), "grid": grid, "levels": levels, "mean": mean, "std": std,
+            "start": np.cumsum([0, *map(len, found["minute"])]),
+        }  # fmt: skip
+
+
+def _worth_seeing(channel: Tensor, count: int = 6) -> Tensor:
+    """The first channels of a list that have three values at least, filled up with the most frequent: (count,)."""
+    names = "HR SysABP NISysABP Temp GCS Urine RespRate PaO2 pH Glucose HCT Na K Creatinine BUN FiO2".split()
+    listed = [CHANNELS.index(name) for name in names]
+    counts = torch.bincount(channel, minlength=len(CHANNELS))
+    order = [c for c in listed if counts[c] >= 3] + counts.argsort(descending=True, stable=True).tolist()
+    return torch.tensor(list(dict.fromkeys(order))[:count])
+
+
+def _scaling_of(train: Tokens) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation (41,) that the training set was standardised with; 0 and 1 where it has no such channel."""
+    channel = train.positions[..., 1].long()[train.real].cpu()
+    mean, std = torch.zeros(len(CHANNELS)), torch.ones(len(CHANNELS))
+    mean[channel], std[channel] = train.aux["mean"][train.real].cpu(), train.aux["std"][train.real].cpu()
+    return mean.numpy(), std.numpy()
+
+
+def hide_rows(batch: Tokens, ratio: float, generator: torch.Generator) -> Tensor:
+    """Choose minutes to hide, with all that was measured in them: (B, N) bool.
+
+    ceil(ratio * minutes) of each record, drawn uniformly; aux row (B, N) says which minute a token belongs to.
+    """
+    row = batch.aux["row"].long()
+    count = row.masked_fill(~batch.real, 0).amax(1) + 1  # (B,)
+    exists = torch.arange(int(count.max()), device=row.device) < count[:, None]  # (B, R)
+    return hide(exists, ratio=ratio, generator=generator).gather(1, row) & batch.real
+
+
+def trim(batch: Tokens) -> Tokens:
+    """The batch without the slots at its end that are padding in all of its records."""
+    longest = int(batch.real.any(0).nonzero().max()) + 1
+    return batch._map(lambda t: t[:, :longest] if t.ndim > 1 else t)
+
+
+def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int = 50) -> Tensor:
+    """A random order of samples in which each batch holds samples of like length.
+
+    Samples are shuffled, sorted by length within pools of `pool` batches, and the batches are shuffled: (n,) indices.
+    """
+    order = torch.randperm(len(lengths), generator=generator)
+    batches = []
+    for part in order.split(pool * batch):
+        batches += part[lengths[part].argsort(stable=True)].split(batch)
+    full = [b for b in batches if len(b) == batch]
+    rest = [b for b in batches if len(b) < batch]  # at most one; it stays last, so that batches do not shift
+    shuffled = [full[i] for i in torch.randperm(len(full), generator=generator)]
+    return torch.cat(shuffled + rest)
+
+
+def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
+    """Share of a batch's slots that are padding when samples are taken in this order."""
+    parts = [lengths[part] for part in order.split(batch)]
+    slots = sum(len(part) * int(part.max()) for part in parts)
+    return 1 - float(lengths.sum()) / slots

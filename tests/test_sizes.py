@@ -1,0 +1,19 @@
+"""Table 8's parameter counts, from the formula of a block."""
+
+import pytest
+
+from romae_lite import paper
+from romae_lite.experiments.sizes import Sizes
+
+
+@pytest.mark.parametrize("name", paper.SIZES)
+def test_counted_as_the_paper_counts(name):
+    """A block: 4 E^2 of attention, 2 E ff, two norms. Around: 16 values + bias to E, [CLS], norm, E to 1 + bias."""
+    s, exp = paper.SIZES[name], Sizes(size=name)
+    E = s.d_model
+    blocks = s.depth * (4 * E * E + 2 * E * s.feed_forward + 2 * E)
+    around = (16 * E + E) + E + (E + E + 1)
+    data = exp.data(0)
+    model, history = exp.train(data, 0)
+    assert exp.evaluate(model, data.test) == {"parameters": blocks + around}
+    assert history[-1]["step"] == 0
