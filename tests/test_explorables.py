@@ -338,7 +338,50 @@ def test_what_is_spoken_says_the_numbers(visit):
     assert f"{now['observed']} of 75" in page.locator("[aria-live]").text_content()
 
 
-MAKERS = {"spirals": lambda: spirals.explorable(arrays()), "rotary_clock": rotary_clock.explorable}
+def of_chapter_02(name):
+    import test_explorables_cls as chapter  # here: it takes its fixtures from this file
+
+    return getattr(chapter, f"make_{name}")()
+
+
+def of_frequencies(name: str) -> Explorable:
+    from test_explorables_frequencies import figure  # here: it imports this file
+
+    return figure(name)
+
+
+def of_synthetic() -> Explorable:
+    from test_explorables_synthetic import figure  # here: it imports this file
+
+    return figure()
+
+
+def of_physionet() -> Explorable:
+    from test_explorables_physionet import figure  # here: it imports this file
+
+    return figure()
+
+
+def of_autoencoder(name: str) -> Explorable:
+    from test_explorables_autoencoder import figure  # here: it imports this file
+
+    return figure(name)
+
+
+MAKERS = {
+    "patches": lambda: of_autoencoder("patches"),
+    "mask_ratio": lambda: of_autoencoder("mask_ratio"),
+    "forward_pass": lambda: of_autoencoder("forward_pass"),
+    "patient": of_physionet,
+    "synthetic": of_synthetic,
+    "moving_tokens": lambda: of_chapter_02("moving_tokens"),
+    "position_error": lambda: of_chapter_02("position_error"),
+    "spirals": lambda: spirals.explorable(arrays()),
+    "rotary_clock": rotary_clock.explorable,
+    **{name: GALLERY[name] for name in ("two_tokens", "attention_kernel", "rope_precision")},
+    "spectrum": lambda: of_frequencies("spectrum"),
+    "position_scale": lambda: of_frequencies("position_scale"),
+}
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

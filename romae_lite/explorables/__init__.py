@@ -2,13 +2,40 @@
 
 from collections.abc import Callable
 
-from . import rotary_clock, spirals
+from . import (
+    attention_kernel,
+    forward_pass,
+    mask_ratio,
+    moving_tokens,
+    patches,
+    patient,
+    position_error,
+    position_scale,
+    rope_precision,
+    rotary_clock,
+    spectrum,
+    spirals,
+    synthetic,
+    two_tokens,
+)
 from .explorable import Explorable
 from .palette import PALETTE
 
 GALLERY: dict[str, Callable[..., Explorable]] = {
     "spirals": spirals.from_results,
+    "patient": patient.from_results,
+    "synthetic": synthetic.from_results,
     "rotary_clock": rotary_clock.explorable,
+    "two_tokens": two_tokens.explorable,
+    "attention_kernel": attention_kernel.explorable,
+    "rope_precision": rope_precision.explorable,
+    "patches": patches.explorable,
+    "mask_ratio": mask_ratio.explorable,
+    "forward_pass": forward_pass.explorable,
+    "moving_tokens": moving_tokens.from_results,
+    "position_error": position_error.from_results,
+    "spectrum": spectrum.from_results,
+    "position_scale": position_scale.from_results,
 }
 
 

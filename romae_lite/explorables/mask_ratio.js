@@ -1,0 +1,286 @@
+// A trained RoMAE in the page: hide tokens of a picture or of a series, and see what it is given and what it fills in.
+function explorable(root, data, kit) {
+  const sources = data.sources.map(prepare), announce = kit.announcer(root);
+  let s = 0, k = 0, seed = 1, hidden = new Set(), cursor = 0, filled = [];
+
+  // --- the model: romae_lite.model.RoMAE for one sample without padding ---------------------------------------------------
+  function half(h) {  // a float16
+    const sign = h & 0x8000 ? -1 : 1, exponent = h >> 10 & 31, fraction = h & 1023;
+    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * fraction / 1024);
+  }
+  function prepare(source) {
+    const bytes = atob(source.model.weights), weights = {};
+    let at = 0;
+    for (const [name, shape] of source.model.names) {
+      const list = new Float64Array(shape.reduce((a, b) => a * b, 1));
+      for (let i = 0; i < list.length; i++, at += 2) list[i] = half(bytes.charCodeAt(at) | bytes.charCodeAt(at + 1) << 8);
+      weights[name] = list;
+    }
+    const unit = rows => rows.map(row => row.map(v => v / data.scale));
+    return {...source, weights, reference: source.reference && unit(source.reference),
+      samples: source.samples.map(x => ({...x, values: unit(x.values), positions: unit(x.positions), curve: x.curve && unit(x.curve)}))};
+  }
+  function linear(x, weight, bias) {  // x @ weight.T + bias
+    const n = x.length, out = new Float64Array(weight.length / n);
+    for (let o = 0, w = 0; o < out.length; o++) {
+      let sum = bias ? bias[o] : 0;
+      for (let i = 0; i < n; i++) sum += weight[w++] * x[i];
+      out[o] = sum;
+    }
+    return out;
+  }
+  function rms(x, gain) {
+    let sum = 0;
+    for (const v of x) sum += v * v;
+    const scale = 1 / Math.sqrt(sum / x.length + 1e-12);
+    return x.map((v, i) => v * scale * gain[i]);
+  }
+  function stack({model, weights}, name, size, x, positions) {
+    const width = size.dim / size.heads, pairs = width / 2, perAxis = pairs / model.axes, kept = Math.floor(model.p * perAxis);
+    const turns = positions.map(position => Array.from({length: pairs}, (_, j) => {
+      const i = j % perAxis, angle = i < kept ? position[Math.floor(j / perAxis)] * model.base ** (-i / perAxis) : 0;
+      return [Math.cos(angle), Math.sin(angle)];
+    }));
+    const turn = (v, at, [n]) => {
+      for (let j = 0; j < pairs; j++) {
+        const [cos, sin] = turns[n][j], a = v[at + j], b = v[at + pairs + j];
+        v[at + j] = a * cos - b * sin;
+        v[at + pairs + j] = b * cos + a * sin;
+      }
+    };
+    for (let layer = 0; layer < size.depth; layer++) {
+      const of = part => weights[`${name}.blocks.${layer}.${part}.weight`];
+      const qkv = x.map(row => linear(rms(row, of("norm1")), of("attention.qkv")));
+      qkv.forEach((v, n) => { for (let h = 0; h < 2 * size.heads; h++) turn(v, h * width, [n]); });
+      x = x.map((row, n) => {
+        const mixed = new Float64Array(size.dim);
+        for (let h = 0; h < size.heads; h++) {
+          const q = h * width, key = size.dim + q, value = 2 * size.dim + q;
+          const scores = qkv.map(other => { let sum = 0; for (let i = 0; i < width; i++) sum += qkv[n][q + i] * other[key + i]; return sum / Math.sqrt(width); });
+          const most = Math.max(...scores), odds = scores.map(v => Math.exp(v - most)), total = odds.reduce((a, b) => a + b, 0);
+          odds.forEach((odd, m) => { for (let i = 0; i < width; i++) mixed[q + i] += odd / total * qkv[m][value + i]; });
+        }
+        const out = linear(mixed, of("attention.out"));
+        return row.map((v, i) => v + out[i]);
+      });
+      x = x.map(row => {
+        const up = linear(rms(row, of("norm2")), of("ff.up")).map(v => v / (1 + Math.exp(-v))), down = linear(up, of("ff.down"));
+        return row.map((v, i) => v + down[i]);
+      });
+    }
+    return x;
+  }
+  function predict(source, sample, hide) {
+    const {model, weights} = source, all = sample.positions.map((_, i) => i), seen = all.filter(i => !hide.has(i)), gone = all.filter(i => hide.has(i));
+    let x = seen.map(i => linear(sample.values[i], weights["encoder.embed.weight"], weights["encoder.embed.bias"])), positions = seen.map(i => sample.positions[i]);
+    if (model.cls) { x.unshift(weights["encoder.cls"]); positions.unshift(Array(model.axes).fill(0)); }
+    x = stack(source, "encoder.stack", model.encoder, x, positions).map(row => linear(row, weights["project.weight"], weights["project.bias"]));
+    x.push(...gone.map(() => weights["mask_token"]));
+    x = stack(source, "decoder", model.decoder, x, positions.concat(gone.map(i => sample.positions[i])));
+    const out = {};
+    gone.forEach((i, m) => { out[i] = linear(rms(x[x.length - gone.length + m], weights["head.1.weight"]), weights["head.2.weight"], weights["head.2.bias"]); });
+    return out;
+  }
+  const blockCost = (z, n) => n * (4 * z.dim ** 2 + 2 * z.dim * z.ff) + 2 * n ** 2 * z.dim;
+  function guess({reference}, {values, positions}, i) {  // the mean of the training set, or linear interpolation in time
+    if (reference) return reference[i];
+    const seen = values.map((_, j) => j).filter(j => !hidden.has(j)), t = j => positions[j][0];
+    const after = seen.find(j => t(j) >= t(i)), before = seen.findLast(j => t(j) <= t(i));
+    if (after === undefined || before === undefined) return values[after ?? before];
+    return [values[before][0] + (values[after][0] - values[before][0]) * (t(i) - t(before)) / (t(after) - t(before))];
+  }
+  const error = (sample, of) => {
+    let sum = 0, count = 0;
+    for (const i of hidden) sample.values[i].forEach((v, j) => { sum += (of(i)[j] - v) ** 2; count++; });
+    return sum / count;
+  };
+
+  // --- masks ------------------------------------------------------------------------------------------------------------
+  const total = () => sources[s].samples[k].values.length;
+  function random(n) {  // mulberry32: the same draw everywhere
+    let a = n * 0x9E3779B1 >>> 0;
+    return () => { a = a + 0x6D2B79F5 | 0; let t = Math.imul(a ^ a >>> 15, 1 | a); t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t; return ((t ^ t >>> 14) >>> 0) / 2 ** 32; };
+  }
+  function draw(count) {
+    const next = random(seed), noise = Array.from({length: total()}, (_, i) => [next(), i]).sort((a, b) => a[0] - b[0]);
+    hidden = new Set(noise.slice(0, count).map(([, i]) => i));
+  }
+  function flip(i) {
+    if (hidden.has(i) ? hidden.size === 1 : hidden.size === total() - 1) return;  // one to show and one to hide
+    hidden.has(i) ? hidden.delete(i) : hidden.add(i);
+  }
+
+  // --- controls -----------------------------------------------------------------------------------------------------------
+  root.append(kit.el("style", {}, `
+    .romae-explorable .mr-picks{display:flex;flex-wrap:wrap;gap:.35rem;margin:0 0 .6rem;align-items:center}
+    .romae-explorable .mr-picks .romae-button{margin-right:.5rem}
+    .romae-explorable .mr-picks button[data-sample]{width:44px;height:44px;padding:4px;border-color:color-mix(in srgb,currentColor 20%,transparent)}
+    .romae-explorable .mr-picks button[data-sample][aria-pressed=true]{border-color:currentColor;box-shadow:inset 0 0 0 1px currentColor}
+    .romae-explorable .mr-panels{display:grid;gap:.3rem 1rem}
+    .romae-explorable .mr-panels.mr-three{grid-template-columns:repeat(3,minmax(0,1fr));max-width:680px;align-items:end}
+    @container (max-width:480px){.romae-explorable .mr-panels.mr-three{gap:.3rem .6rem}}
+    .romae-explorable .mr-panels p{margin:0 0 .2rem;font-size:.86em;line-height:1.25}
+    .romae-explorable .mr-board{cursor:pointer;touch-action:manipulation;border-radius:6px}
+    .romae-explorable .mr-board:focus-visible{outline:2.5px solid var(--romae-blue);outline-offset:3px}
+    .romae-explorable .mr-mark{stroke:var(--romae-vermillion)}.romae-explorable .mr-board:not(:focus) .mr-mark{display:none}
+    .romae-explorable .mr-strips{display:grid;grid-template-columns:auto minmax(0,1fr);gap:.3rem .8rem;align-items:center;margin-top:.6rem;font-size:.9em}
+    .romae-explorable .mr-facts{margin:.5rem 0 0;font-size:.93em;font-variant-numeric:tabular-nums;min-height:2.8em}`));
+  const picks = kit.el("div", {class: "mr-picks"}), panels = kit.el("div", {class: "mr-panels"}), facts = kit.el("p", {class: "mr-facts"});
+  const slider = kit.slider({label: "Hidden", min: 1, max: 24, value: 1, format: v => `${v} of ${total()} (${Math.round(100 * v / total())} %)`,
+    describe: v => `${v} of ${total()} tokens`, change: v => { draw(v); update(); }});
+  const again = kit.button("draw again", {class: "romae-button"}, () => { seed++; draw(hidden.size); update(); });
+  const strips = ["encoder", "decoder"].map(name => ({name, svg: kit.svg("svg", {role: "img"}), box: kit.el("div")}));
+  strips.forEach(({svg, box}) => box.append(svg));
+  root.append(picks, panels, kit.el("div", {class: "romae-row"}, slider.node, again),
+    kit.el("div", {class: "mr-strips"}, ...strips.flatMap(({name, box}) => [kit.el("span", {}, `${name} gets`), box])), facts);
+
+  function thumbnail(source, sample) {
+    const node = kit.svg("svg", {viewBox: "0 0 32 32", "aria-hidden": "true"});
+    if (source.grid) for (const {x, y, v} of pixels(source, i => sample.values[i])) {
+      const unit = 32 / (source.grid[1] * side(source));
+      if (v > 0.05) node.append(kit.svg("rect", {x: x * unit, y: y * unit, width: unit + 0.05, height: unit + 0.05, "fill-opacity": v.toFixed(2), style: "fill:currentColor"}));
+    } else {
+      const [t0, t1] = [sample.curve[0][0], sample.curve.at(-1)[0]];
+      node.append(kit.svg("path", {d: kit.path(sample.curve.map(([t, v]) => [1 + 30 * (t - t0) / (t1 - t0), 16 - 9 * v])), fill: "none", style: "stroke:currentColor", "stroke-width": 1.5}));
+    }
+    return node;
+  }
+  function choices() {
+    const kinds = sources.length < 2 ? [] : sources.map((source, i) => kit.button(source.name, {class: "romae-button", "aria-pressed": i === s}, () => choose(i, 0)));
+    const thumbs = sources[s].samples.map((sample, i) => kit.button(thumbnail(sources[s], sample),
+      {"data-sample": i, "aria-pressed": i === k, "aria-label": sample.label, title: sample.label}, () => choose(s, i)));
+    picks.replaceChildren(...kinds, ...thumbs);
+  }
+  function choose(source, sample) {
+    const other = source !== s, share = hidden.size / total(), held = picks.contains(document.activeElement) ? [...picks.children].indexOf(document.activeElement) : -1;
+    s = source; k = sample;
+    if (other) { draw(kit.clamp(Math.round(share * total()), 1, total() - 1)); cursor = 0; }
+    choices();
+    if (held >= 0) picks.children[Math.min(held, picks.children.length - 1)].focus({preventScroll: true});
+    build();
+    update();
+  }
+
+  // --- pictures and series --------------------------------------------------------------------------------------------------
+  const side = source => Math.sqrt(source.model.patch);
+  function pixels(source, of) {
+    const out = [], n = side(source);
+    for (let i = 0; i < source.grid[0] * source.grid[1]; i++) of(i).forEach((v, j) => out.push({i,
+      x: i % source.grid[1] * n + j % n, y: Math.floor(i / source.grid[1]) * n + Math.floor(j / n), v: kit.clamp(v, 0, 1)}));
+    return out;
+  }
+  let show = () => {};
+  function board() {
+    const node = kit.svg("svg", {class: "mr-board", tabindex: 0, role: "group", "aria-label": "Tokens: arrows move, space hides or shows"});
+    node.addEventListener("keydown", event => {
+      const columns = sources[s].grid ? sources[s].grid[1] : 1, moves = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns};
+      if (event.key === " " || event.key === "Enter") flip(cursor);
+      else if (event.key in moves) { const to = cursor + moves[event.key]; if (to >= 0 && to < total()) cursor = to; }
+      else return;
+      event.preventDefault();
+      update(`Token ${cursor} ${hidden.has(cursor) ? "hidden" : "visible"}. `);
+    });
+    return node;
+  }
+  function build() {
+    const source = sources[s];
+    filled = predict(source, source.samples[k], hidden);
+    panels.className = "mr-panels" + (source.grid ? " mr-three" : "");
+    kit.set(slider.input, {max: total() - 1});
+    if (source.grid) buildPicture(source);
+    else buildSeries(source);
+  }
+  function buildPicture(source) {
+    const [rows, columns] = source.grid, n = side(source), sample = source.samples[k], size = [columns * n, rows * n];
+    const views = ["what the encoder gets", "what RoMAE fills in", "the original"].map((title, v) => {
+      const svg = v ? kit.svg("svg", {role: "img", "aria-label": title}) : board(), dots = kit.svg("g", {"shape-rendering": "crispEdges"}), tiles = kit.svg("g");
+      kit.set(svg, {viewBox: `-0.3 -0.3 ${size[0] + 0.6} ${size[1] + 0.6}`});
+      svg.append(kit.svg("rect", {width: size[0], height: size[1], rx: 0.5, style: "fill:currentColor", "fill-opacity": 0.04}), dots, tiles);
+      const rects = pixels(source, i => sample.values[i]).map(({i, x, y}) => ({i, node: dots.appendChild(kit.svg("rect", {x, y, width: 1, height: 1, style: "fill:currentColor"}))}));
+      const frames = sample.values.map((_, i) => tiles.appendChild(kit.svg("rect", {x: i % columns * n + 0.12, y: Math.floor(i / columns) * n + 0.12, width: n - 0.24, height: n - 0.24, rx: 0.5})));
+      return {title, svg, rects, frames};
+    });
+    const mark = views[0].svg.appendChild(kit.svg("rect", {class: "mr-mark", width: n - 0.24, height: n - 0.24, rx: 0.5, fill: "none", "stroke-width": 0.3}));
+    panels.replaceChildren(...views.map(v => kit.el("div", {}, kit.el("p", {class: "romae-faint"}, v.title), v.svg)));
+    views[0].svg.addEventListener("pointerdown", event => {
+      const frame = views[0].svg.getBoundingClientRect(), at = (p, low, length, many) => kit.clamp(Math.floor((p - low) / length * many), 0, many - 1);
+      cursor = at(event.clientY, frame.top, frame.height, rows) * columns + at(event.clientX, frame.left, frame.width, columns);
+      flip(cursor);
+      update();
+    });
+    show = () => {
+      const from = [i => sample.values[i], i => filled[i] ?? sample.values[i], i => sample.values[i]];
+      views.forEach(({rects, frames}, v) => {
+        const values = pixels(source, from[v]);
+        rects.forEach(({i, node}, j) => node.setAttribute("fill-opacity", v === 0 && hidden.has(i) ? 0 : values[j].v.toFixed(3)));
+        frames.forEach((node, i) => kit.set(node, {style: v === 2 || !hidden.has(i) ? "fill:none" : v ? "fill:none;stroke:var(--romae-blue);stroke-opacity:.55" : "fill:var(--romae-grey);fill-opacity:.28;stroke:currentColor;stroke-opacity:.3",
+          "stroke-width": 0.14}));
+      });
+      kit.set(mark, {x: cursor % columns * n + 0.12, y: Math.floor(cursor / columns) * n + 0.12});
+    };
+  }
+  function buildSeries(source) {
+    const sample = source.samples[k], svg = board(), title = kit.el("p", {class: "romae-faint"}, "full: what the encoder gets · hollow: hidden · blue: what RoMAE fills in · thin: the true curve");
+    const holder = kit.el("div", {}, title, svg);
+    panels.replaceChildren(holder);
+    let width = 0, place = null;
+    svg.addEventListener("pointerdown", event => {
+      if (!place) return;
+      const frame = svg.getBoundingClientRect(), px = (event.clientX - frame.left) / frame.width * width, py = event.clientY - frame.top;
+      const away = i => { const [x, y] = place(sample.positions[i][0], sample.values[i][0]); return (x - px) ** 2 + (y - py) ** 2; };
+      cursor = sample.values.reduce((best, _, i) => away(i) < away(best) ? i : best, 0);
+      flip(cursor);
+      update();
+    });
+    const paint = () => {
+      if (!width) return;
+      const height = Math.round(Math.min(230, kit.height * 0.75)), [t0, t1] = [sample.curve[0][0], sample.curve.at(-1)[0]];
+      const reach = 1.12 * Math.max(...sample.values.map(([v]) => Math.abs(v))), across = kit.linear([t0, t1], [8, width - 8]), up = kit.linear([-reach, reach], [height - 24, 6]);
+      place = (t, v) => [across(t), up(kit.clamp(v, -reach, reach))];
+      kit.set(svg, {viewBox: `0 0 ${width} ${height}`, height});
+      const gone = [...hidden].sort((a, b) => a - b).map(i => place(sample.positions[i][0], filled[i][0]));
+      const parts = [kit.svg("line", {x1: 0, x2: width, y1: height - 20, y2: height - 20, style: "stroke:currentColor", "stroke-opacity": 0.4}),
+        ...kit.ticks(t0, t1, 5).map(t => kit.text(across(t), height - 5, t, {"text-anchor": "middle"})),
+        kit.svg("path", {d: kit.path(sample.curve.map(([t, v]) => place(t, v))), fill: "none", style: "stroke:currentColor", "stroke-opacity": 0.45, "stroke-width": 1.2}),
+        kit.svg("path", {d: kit.path(gone), fill: "none", style: "stroke:var(--romae-blue)", "stroke-width": 1.4, "stroke-opacity": 0.7}),
+        ...sample.values.map(([v], i) => { const [cx, cy] = place(sample.positions[i][0], v); return kit.svg("circle", {cx, cy, r: 3.6,
+          style: hidden.has(i) ? "fill:none;stroke:currentColor;stroke-opacity:.5" : "fill:currentColor"}); }),
+        ...gone.map(([cx, cy]) => kit.svg("rect", {x: cx - 3, y: cy - 3, width: 6, height: 6, transform: `rotate(45 ${cx} ${cy})`, style: "fill:var(--romae-blue)"}))];
+      const [cx, cy] = place(sample.positions[cursor][0], sample.values[cursor][0]);
+      parts.push(kit.svg("circle", {cx, cy, r: 7, class: "mr-mark", fill: "none", "stroke-width": 1.6}));
+      svg.replaceChildren(...parts);
+    };
+    show = paint;
+    kit.sized(holder, w => { width = w; paint(); });
+  }
+
+  // --- state ------------------------------------------------------------------------------------------------------------------
+  const looks = {c: "fill:currentColor;fill-opacity:.8", v: "fill:var(--romae-blue);fill-opacity:.75", m: "fill:none;stroke:var(--romae-vermillion);stroke-width:1.4"};
+  function drawStrips() {
+    const {cls} = sources[s].model, V = total() - hidden.size, kinds = {encoder: "v".repeat(V), decoder: "v".repeat(V) + "m".repeat(hidden.size)};
+    for (const {name, svg, box} of strips) {
+      const list = [...(cls ? "c" : "") + kinds[name]], width = Math.max(box.clientWidth, 50), pitch = Math.min(13, width / (total() + 1));
+      kit.set(svg, {viewBox: `0 0 ${width} 16`, height: 16, "aria-label": `${list.length} tokens`});
+      svg.replaceChildren(...list.map((kind, i) => kit.svg("rect", {x: i * pitch + 1, y: 2, width: pitch - 2, height: 12, rx: Math.min(2.5, pitch / 4), style: looks[kind]})));
+    }
+  }
+  function update(spoken = "") {
+    const source = sources[s], sample = source.samples[k], {model} = source;
+    filled = predict(source, sample, hidden);
+    show();
+    slider.set(hidden.size);
+    drawStrips();
+    const n = total() + (model.cls ? 1 : 0), of = (z, count) => z.depth * blockCost(z, count);
+    const now = of(model.encoder, n - hidden.size) + of(model.decoder, n), full = of(model.encoder, n) + of(model.decoder, n), share = Math.round(100 * now / full);
+    const mse = error(sample, i => filled[i]).toFixed(4), other = error(sample, i => guess(source, sample, i)).toFixed(4);
+    facts.textContent = `Mean squared error on the hidden tokens: ${mse} (${source.reference ? "mean of the training set" : "linear interpolation"}: ${other}). `
+      + `Multiplications: ${(now / 1e6).toFixed(2)} million, ${share} % of what they would be if the encoder saw every place.`;
+    announce(`${spoken}${hidden.size} of ${total()} hidden, error ${mse}.`);
+    kit.state({source: source.name, sample: k, label: sample.label, hidden: [...hidden].sort((a, b) => a - b), cursor, mse, reference: other, multiplications: now, share, draw: seed});
+  }
+  draw(Math.round(0.75 * total()));
+  choices();
+  build();
+  kit.sized(strips[0].box, drawStrips);
+  update();
+}

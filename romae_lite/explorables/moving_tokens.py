@@ -1,0 +1,193 @@
+"""Ten tokens on a line and an anchor: what a trained model answers when they move, and which scores change.
+
+The answers are recorded: the arrays that `python -m romae_lite run position` keeps hold six patterns of tokens, each
+moved through the range and beyond in equal steps. Moving the anchor needs no further run: the score of two tokens knows
+their difference only, so that tokens at s and an anchor at c get the answers of tokens at s - c and an anchor at 0, to
+rounding (test_position.py). The scores are RoPE's own and computed in the page.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from . import svg
+from .explorable import Explorable
+from .palette import PALETTE
+from .rotary_clock import frequencies
+
+SCALE = 100  # answers travel as whole hundredths
+COMMAND = "python -m romae_lite run position --preset best --seeds 0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """One recorded model: what it is and what it named.
+
+    anchor: "[CLS]" or "token" (pinned at 0 in training), "moving" (along with the tokens), or "" for none.
+    arrays: offsets (M, N), shifts (K,) in equal steps, named (M, K, N): answers to tokens at offsets + shift.
+    """
+
+    name: str
+    anchor: str
+    head_dim: int
+    arrays: Mapping[str, np.ndarray]
+    source: str = ""
+
+
+def payload(models: Sequence[Answers], low: float, high: float) -> dict:
+    """What the page needs, as JSON. ValueError where models were not asked about the same patterns."""
+    first = models[0].arrays
+    M, N, K = *np.shape(first["offsets"]), len(first["shifts"])
+    steps = np.diff(first["shifts"])
+    if not np.allclose(steps, steps[0], rtol=1e-3):
+        raise ValueError("shifts must come in equal steps")
+    listed = []
+    for model in models:
+        named = np.asarray(model.arrays["named"], dtype=float)
+        for key in ("offsets", "shifts"):
+            if np.shape(model.arrays[key]) != np.shape(first[key]) or not np.allclose(model.arrays[key], first[key]):
+                raise ValueError(f"{model.name!r} has other {key} than {models[0].name!r}")
+        if named.shape != (M, K, N) or not np.isfinite(named).all():
+            raise ValueError(f"named of {model.name!r} must be finite, of shape {(M, K, N)}; it is {named.shape}")
+        if model.anchor not in ("[CLS]", "token", "moving", ""):
+            raise ValueError(f"anchor of {model.name!r} is {model.anchor!r}; it must be [CLS], token, moving or empty")
+        listed.append({
+            "name": model.name, "anchor": model.anchor, "source": model.source,
+            "thetas": [round(theta, 9) for theta in frequencies(model.head_dim, 0.75, 10_000.0)],
+            "named": np.rint(named * SCALE).astype(int).reshape(M, -1).tolist(),
+        })  # fmt: skip
+    return {
+        "scale": SCALE, "low": low, "high": high, "start": round(float(first["shifts"][0]), 6),
+        "step": round(float(np.mean(steps)), 9), "shifts": K,
+        "offsets": np.round(np.float64(first["offsets"]), 2).tolist(), "models": listed,
+    }  # fmt: skip
+
+
+def places(data: dict, pattern: int, k: int) -> list[float]:
+    """Where the tokens of a pattern are after shift k."""
+    return [data["start"] + k * data["step"] + offset for offset in data["offsets"][pattern]]
+
+
+def answers(data: dict, model: int, pattern: int, k: int, anchor: int = 0) -> list[float]:
+    """What the model names, with the tokens at shift k and the anchor moved by so many steps."""
+    n = len(data["offsets"][pattern])
+    chosen = k - (anchor if data["models"][model]["anchor"] in ("[CLS]", "token") else 0)
+    return [v / data["scale"] for v in data["models"][model]["named"][pattern][chosen * n : (chosen + 1) * n]]
+
+
+def mean_error(data: dict, model: int, pattern: int, k: int, anchor: int = 0) -> float:
+    """Mean distance between the answers and the places."""
+    pairs = zip(answers(data, model, pattern, k, anchor), places(data, pattern, k), strict=True)
+    return float(np.mean([abs(named - place) for named, place in pairs]))
+
+
+def score(data: dict, model: int, difference: float) -> float:
+    """Score of two equal vectors this far apart, as a share of the score at the same place."""
+    thetas = data["models"][model]["thetas"]
+    return float(np.mean(np.cos(np.multiply(thetas, difference))))
+
+
+def still(data: dict) -> str:
+    """Three shifts of the first pattern, for the first model with a pinned anchor and the first with none."""
+    chosen = {bool(m["anchor"]): i for i, m in reversed(list(enumerate(data["models"])))}
+    width, body, y = 700, "", 30
+    low, high = data["low"] - 12, data["high"] + 12
+    for model in sorted(chosen.values()):
+        body += svg.label(16, y, data["models"][model]["name"], font_weight=600)
+        for k in (data["shifts"] // 4, data["shifts"] // 2, 3 * data["shifts"] // 4):
+            y += 22
+            rows = places(data, 0, k), answers(data, model, 0, k)
+            ends = [[16 + (width - 32) * (v - low) / (high - low) for v in row] for row in rows]
+            for top, bottom in zip(*ends, strict=True):
+                body += svg.line([(top, y), (bottom, y + 40)], stroke="#bbb")
+                body += svg.tag("circle", cx=top, cy=y, r=5, fill=PALETTE["blue"][0])
+                body += svg.tag("circle", cx=bottom, cy=y + 40, r=4, fill="#fff", stroke=PALETTE["green"][0])
+            y += 40
+        y += 40
+    body += svg.label(16, y - 8, "Above: where the tokens are. Below: where the model says that they are.")
+    return svg.picture(width, y, body)
+
+
+def explorable(models: Sequence[Answers], low: float = 1.0, high: float = 50.0, note: str = "") -> Explorable:
+    """The figure from recorded models; low, high: the range of positions that they were trained on."""
+    data = payload(models, low, high)
+    return Explorable(
+        name="moving_tokens",
+        data=data,
+        height=300,
+        fallback=still(data),
+        title="Move everything, and see who notices",
+        caption="Blue: ten tokens where they are. Green: where a recorded model says that they are. Drag the bar to "
+        "move all tokens, the square to move the anchor, or hold the two together; drag a single token to change its "
+        "scores. Below: RoPE's score of the ringed token with anything at that place, for equal vectors. Tokens that "
+        "move together keep their scores with each other; only the score with something left behind can tell. "
+        "Shaded: the range of the training, over which its samples spread; the patterns here are narrower, to leave "
+        f"room for moving. {note}".rstrip(),
+    )
+
+
+def missing(reasons: Sequence[str] = ()) -> Explorable:
+    """Stands where the figure will be once there is a record."""
+    body = svg.label(320, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
+    body += svg.label(320, 92, f"Run: {COMMAND}", text_anchor="middle", font_family="monospace")
+    return Explorable(
+        name="moving_tokens",
+        data=None,
+        fallback=svg.picture(640, 130, body),
+        title="Move everything, and see who notices: not recorded yet",
+        caption=" ".join([f"This figure draws recorded runs. To record one: {COMMAND}.", *reasons]),
+    )
+
+
+def describe(record) -> tuple[str, str]:
+    """Name and anchor of the model that a record of "position" holds."""
+    config, paper = record.config, record.preset == "paper"
+    tokens = "distinct tokens" if config["values"] == "distinct" else "identical tokens"
+    size = (config["size"] + ", reduced" * (record.tier == "reduced")) if paper else "ours"
+    if config["cls"]:
+        return f"[CLS], {tokens} ({size})", "[CLS]"
+    if config["anchor"] == "pinned":
+        return f"pinned token, {tokens} ({size})", "token"
+    if config["anchor"] == "moving":
+        return f"moving anchor, {tokens} ({size})", "moving"
+    return f"no anchor, {tokens} ({size})", ""
+
+
+def blind(config: Mapping) -> bool:
+    """Whether nothing tells the tokens apart: such models are alike at any size, and one of them is enough."""
+    return not config["cls"] and config["anchor"] == "none" and config["values"] == "same"
+
+
+ORDER = ("[CLS]", "", "token", "moving")
+
+
+def from_results(root: Path | None = None) -> Explorable:
+    """The figure from the records of the experiment "position": the lowest seed of every kind of model there is."""
+    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..experiments.position import width
+
+    loaded = results.load_all(root, experiment="position")
+    found, reasons = {}, []
+    pairs = sorted(
+        zip(loaded.records, loaded.paths, strict=True), key=lambda pair: (pair[0].preset != "paper", pair[0].seed)
+    )
+    for record, path in pairs:
+        if record.tier == "smoke" or record.preset not in ("paper", "best", "control"):
+            continue
+        name, anchor = describe(record)
+        if name in found or (blind(record.config) and record.config["size"] != "tiny"):
+            continue
+        try:
+            found[name] = Answers(
+                name=name, anchor=anchor, head_dim=width(record.config["size"]).head_dim,
+                arrays=results.load_arrays(path.with_suffix(".npz")),
+                source=f"Seed {record.seed}, test MSE {record.metrics['mse']:.3g}: {record.command}",
+            )  # fmt: skip
+        except (ValueError, OSError, KeyError) as error:
+            reasons.append(f"{path.stem} cannot be used ({error}).")
+    if not found:
+        return missing(reasons)
+    models = sorted(found.values(), key=lambda model: ORDER.index(model.anchor))
+    return explorable(models, note=" ".join(["Every answer is recorded.", *reasons]))

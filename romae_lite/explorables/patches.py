@@ -1,0 +1,104 @@
+"""Patches: an array of one, two or three dimensions, cut into tokens whose positions and order can be read off.
+
+The page cuts by itself; `romae_lite.tokens.patchify` is what it has to agree with, error messages included.
+"""
+
+import torch
+
+from ..tokens import patchify
+from . import svg
+from .explorable import Explorable
+from .palette import PALETTE
+
+AXES = {1: ("time",), 2: ("row", "column"), 3: ("frame", "row", "column")}
+LONGEST = {1: (24,), 2: (12, 12), 3: (6, 8, 8)}  # the largest array of each kind that the page shows
+# Gaps between the points of an irregular first axis, in units of the regular gap; the page takes as many as it needs.
+GAPS = (
+    0.6,
+    1.5,
+    0.7,
+    1.2,
+    0.5,
+    1.9,
+    0.6,
+    0.9,
+    1.6,
+    0.5,
+    1.3,
+    0.8,
+    1.1,
+    0.5,
+    1.7,
+    0.6,
+    1.4,
+    0.7,
+    1.0,
+    1.8,
+    0.5,
+    1.2,
+    0.9,
+)
+
+
+def times(size: int, irregular: bool) -> list[float]:
+    """Coordinates of the first axis: 0, 1, 2, ... or, if irregular, the running sum of `GAPS`."""
+    found = [0.0]
+    for gap in GAPS[: size - 1]:
+        found.append(round(found[-1] + (gap if irregular else 1.0), 10))
+    return found
+
+
+def cut(sizes: tuple[int, ...], patch: tuple[int, ...], channels: int = 1, irregular: bool = False) -> dict:
+    """What `patchify` makes of such an array: {tokens, numbers, positions, error}; error is its message, or "".
+
+    positions: N lists of coordinates, the first axis in its own units if irregular, else all in units of patches.
+    """
+    coordinates = [torch.tensor(times(sizes[0], True), dtype=torch.float64) if irregular else None]
+    try:
+        values, positions = patchify(
+            torch.zeros(1, *sizes, channels), patch, coordinates + [None] * (len(sizes) - 1)
+        )  # (1, N, P), (1, N, n)
+    except ValueError as error:
+        return {"tokens": 0, "numbers": 0, "positions": [], "error": str(error)}
+    return {"tokens": values.shape[1], "numbers": values.shape[2], "positions": positions[0].tolist(), "error": ""}
+
+
+def still(sizes: tuple[int, int], patch: tuple[int, int]) -> str:
+    (rows, columns), (height, width) = sizes, patch
+    edge, body, n = 22, "", 0
+    for row in range(0, rows, height):
+        for column in range(0, columns, width):
+            odd = (row // height + column // width) % 2
+            box = dict(width=edge * width - 2, height=edge * height - 2, rx=4, fill=PALETTE["blue"][0])
+            x, y = 30 + edge * column, 50 + edge * row
+            body += svg.tag("rect", x=x, y=y, fill_opacity=0.2 + 0.2 * odd, **box)
+            body += svg.label(x + edge * width / 2 - 1, y + edge * height / 2 + 3, str(n), text_anchor="middle")
+            body += svg.tag("rect", x=360 + 30 * (n % 8), y=50 + 30 * (n // 8), width=26, height=26, rx=4,
+                            fill=PALETTE["blue"][0], fill_opacity=0.2 + 0.2 * odd)  # fmt: skip
+            body += svg.label(373 + 30 * (n % 8), 67 + 30 * (n // 8), str(n), text_anchor="middle")
+            n += 1
+    words = f"{rows} x {columns} values in patches of {height} x {width}"
+    body += svg.label(30, 34, words) + svg.label(360, 34, f"{n} tokens of {height * width} numbers")
+    return svg.picture(640, 70 + edge * rows, body)
+
+
+def explorable(dims: int = 2, channels: int = 1) -> Explorable:
+    """The figure as it opens, with an array of 1, 2 or 3 dimensions; ValueError for another number."""
+    if dims not in AXES:
+        raise ValueError(f"dims is {dims}; choose 1, 2 or 3")
+    if channels not in (1, 3):
+        raise ValueError(f"channels is {channels}; choose 1 or 3")
+    start = {1: ((24,), (4,)), 2: ((8, 12), (2, 3)), 3: ((4, 6, 6), (2, 3, 3))}
+    return Explorable(
+        name="patches",
+        data={
+            "dims": dims, "channels": channels, "times": times(max(LONGEST[1]), True),
+            "axes": {n: list(AXES[n]) for n in AXES}, "longest": {n: list(LONGEST[n]) for n in AXES},
+            "sizes": {n: list(s) for n, (s, _) in start.items()}, "patch": {n: list(p) for n, (_, p) in start.items()},
+        },
+        height=300,
+        fallback=still(*start[2]),
+        title="From an array to a sequence",
+        caption="Drag the edges of the first patch, or the sliders. Point at a value or walk through the sequence: a "
+        "token, its values and its position light up together. The message is the one that the package raises.",
+    )  # fmt: skip

@@ -1,0 +1,160 @@
+"""The patient explorable: a record in intensive care, more or less of it hidden, and what is predicted there.
+
+Everything drawn was computed by a model beforehand (`PhysioNet.arrays`), but for the straight lines, which the page
+draws itself.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ..data.physionet import CHANNELS, HORIZON, UNITS
+from . import svg
+from .explorable import Explorable
+from .palette import PALETTE
+
+SCALE = 100  # standardised values travel as whole numbers of 0.01
+COMMAND = "python -m romae_lite run physionet --preset best --seeds 0"
+
+
+def payload(arrays: Mapping[str, np.ndarray]) -> dict:
+    """What the page needs, as JSON, from the arrays that `PhysioNet.arrays` describes. ValueError names what is missing
+    or misshapen."""
+    names = "minute channel value rank shown romae chosen curve grid levels mean std start".split()
+    if missing := set(names) - set(arrays):
+        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
+    a = {name: np.asarray(arrays[name]) for name in names}
+    P, K, M, C, G = len(a["start"]) - 1, len(a["levels"]), len(a["minute"]), a["chosen"].shape[-1], len(a["grid"])
+    expected = dict.fromkeys(("minute", "channel", "value", "rank"), (M,))
+    expected |= dict.fromkeys(("mean", "std"), (len(CHANNELS),))
+    expected |= {"shown": (P, K), "romae": (K, M), "chosen": (P, C), "curve": (P, K, C, G)}
+    for name, shape in expected.items():
+        if a[name].shape != shape:
+            raise ValueError(f"{name} has shape {a[name].shape}; expected {shape}")
+        if not np.isfinite(a[name]).all():
+            raise ValueError(f"{name} holds values that are not finite")
+    patients = []
+    for p in range(P):
+        part = slice(int(a["start"][p]), int(a["start"][p + 1]))
+        patient = {name: a[name][part].astype(int).tolist() for name in ("minute", "channel", "rank")}
+        patient |= {"value": _whole(a["value"][part]), "shown": a["shown"][p].astype(int).tolist()}
+        patient |= {"romae": [_whole(row[part]) for row in a["romae"]], "chosen": a["chosen"][p].astype(int).tolist()}
+        patients.append(patient | {"curve": [[_whole(c) for c in level] for level in a["curve"][p]]})
+    used = sorted({c for patient in patients for c in patient["channel"] + patient["chosen"]})
+    return {
+        "scale": SCALE, "horizon": HORIZON, "grid": a["grid"].astype(int).tolist(), "patients": patients,
+        "channels": {str(c): {"name": CHANNELS[c], "unit": UNITS[CHANNELS[c]], "mean": float(f"{a['mean'][c]:.5g}"),
+                              "std": float(f"{a['std'][c]:.5g}")} for c in used},
+    }  # fmt: skip
+
+
+def _whole(values: np.ndarray) -> list[int]:
+    return np.rint(np.float64(values) * SCALE).astype(int).tolist()
+
+
+def errors(data: dict, patient: int, k: int) -> dict[str, float]:
+    """Mean squared error, standardised, over what is hidden of a patient at level k, by predictor. The page computes
+    the same numbers."""
+    chosen = data["patients"][patient]
+    minute, channel, value, rank = (np.array(chosen[name]) for name in ("minute", "channel", "value", "rank"))
+    value = value / data["scale"]
+    hidden = rank >= chosen["shown"][k]
+    line = np.zeros(len(value))
+    for c in np.unique(channel[hidden]):
+        seen, asked = (channel == c) & ~hidden, (channel == c) & hidden
+        if seen.any():
+            line[asked] = np.interp(minute[asked], minute[seen], value[seen])
+    guesses = {"romae": np.array(chosen["romae"][k]) / data["scale"], "linear": line, "mean": np.zeros(len(value))}
+    return {name: float(np.mean((guess - value)[hidden] ** 2)) for name, guess in guesses.items()}
+
+
+def still(data: dict, k: int, patient: int = 0, panels: int = 3) -> str:
+    """The opening view as an SVG string: some channels of one patient, what is seen, what is hidden, the curve."""
+    chosen, width, each, left = data["patients"][patient], 700, 116, 118
+    found = errors(data, patient, k)
+    total = len(chosen["minute"])
+    hidden = sum(rank >= chosen["shown"][k] for rank in chosen["rank"])
+    scores = ", ".join(f"{name} {found[key]:.2f}" for name, key in
+                       (("RoMAE", "romae"), ("straight lines", "linear"), ("channel means", "mean")))  # fmt: skip
+    body = svg.label(10, 22, f"{total - hidden} of {total} values seen; MSE of the hidden ones: {scores}")
+    for i, c in enumerate(chosen["chosen"][:panels]):
+        about, top = data["channels"][str(c)], 36 + i * each
+        points = [
+            (m, v, r >= chosen["shown"][k])
+            for m, v, r, d in zip(*(chosen[n] for n in ("minute", "value", "rank", "channel")), strict=True)
+            if d == c
+        ]
+        values = [v for _, v, _ in points] + chosen["curve"][k][i]
+        low, high = min(values), max(values)
+
+        def place(minute: float, value: float, top=top, low=low, high=high) -> tuple[float, float]:
+            x = left + (width - left - 20) * minute / data["horizon"]
+            return x, top + 12 + (each - 30) * (high - value) / max(high - low, 1)
+
+        body += svg.label(10, top + 50, about["name"], font_weight=600) + svg.label(10, top + 68, about["unit"])
+        curve = [place(m, v) for m, v in zip(data["grid"], chosen["curve"][k][i], strict=True)]
+        body += svg.line(curve, stroke=PALETTE["blue"][0], stroke_width=2.3)
+        for minute, value, unseen in points:
+            x, y = place(minute, value)
+            style = {"fill": "none", "stroke": "#888"} if unseen else {"fill": "#222"}
+            body += svg.tag("circle", cx=x, cy=y, r=3.2, **style)
+    return svg.picture(width, 40 + panels * each, body)
+
+
+def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable:
+    """The figure from the arrays of `PhysioNet.arrays`; `source` says in the caption where they come from."""
+    data = payload(arrays)
+    data["start"] = int(np.argmin(np.abs(np.asarray(arrays["levels"]) - 0.5)))
+    return Explorable(
+        name="patient",
+        data=data,
+        fallback=still(data, data["start"]),
+        title="Two days in intensive care, with gaps",
+        caption="Drag the marker, or the slider, to choose how much of the record the model sees; filled points are "
+        "seen, hollow ones are hidden from it. The curve is what RoMAE predicts for every hour of a channel, all "
+        "channels at once; errors count all hidden values of this patient, in standard deviations of their channels. "
+        f"{source}".rstrip(),
+    )
+
+
+def missing(reasons: list[str]) -> Explorable:
+    """Stands where the figure will be once there is a record."""
+    body = svg.label(320, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
+    body += svg.label(320, 92, f"Run: {COMMAND}", text_anchor="middle", font_family="monospace")
+    return Explorable(
+        name="patient",
+        data=None,
+        fallback=svg.picture(640, 130, body),
+        title="A patient: not recorded yet",
+        caption=" ".join([f"This figure draws a recorded run. To record one: {COMMAND}.", *reasons]),
+    )
+
+
+def from_results(root: Path | None = None) -> Explorable:
+    """The figure from the first seed of the preset "best", else "paper", else "small", under results/physionet."""
+    from .. import results  # here: the other figures need nothing but the standard library and numpy
+
+    presets = ("best", "paper", "small")
+    folder = (Path(root) if root else results.results_dir()) / "physionet"
+    found = sorted(
+        (presets.index(match[1]), int(match[2]), path)
+        for path in folder.glob("*.npz")
+        if (match := re.fullmatch(r"(best|paper|small)-s(\d+)", path.stem))
+    )
+    reasons = []
+    for _, _, path in found:
+        try:
+            record = results.load(path.with_suffix(".json"))
+            source = (
+                f"Recorded run: preset {record.preset}, seed {record.seed}, mean squared error "
+                f"{record.metrics['mse']:.3f} over its whole test set; to repeat it: {record.command}. Patients: "
+                "PhysioNet/CinC Challenge 2012."
+            )
+            if reasons:
+                source += f" Skipped: {'; '.join(reasons)}."
+            return explorable(results.load_arrays(path), source)
+        except (ValueError, OSError, KeyError) as error:
+            reasons.append(f"{path.name} cannot be used ({error})")
+    return missing(reasons)

@@ -1,0 +1,146 @@
+// A factor on the positions: error against frequency (recorded), the attention kernel (computed here), one reconstruction.
+function explorable(root, data, kit) {
+  const {scales, curves, frequencies: F, length: T} = data, times = Array.from({length: T}, (_, i) => i / (T - 1));
+  const all = Array.from({length: data.top + 1}, (_, f) => f), middle = Math.floor(T / 2), step = 0.1;
+  let s = data.start.scale, f = data.start.frequency, power = Math.round(10 * Math.log10(data.fresh)) / 10;
+  const blue = "var(--romae-blue)", orange = "var(--romae-vermillion)", announce = kit.announcer(root);
+
+  // --- numbers --------------------------------------------------------------------------------------------------------
+  const kept = Math.floor(data.p * data.dim / 2), pairs = data.dim / 2;
+  const thetas = Array.from({length: pairs}, (_, i) => i < kept ? data.base ** (-2 * i / data.dim) : 0);
+  const kernel = distance => thetas.reduce((sum, theta) => sum + Math.cos(theta * distance), 0) / pairs;
+  const gap = () => scales[s] / (T - 1), needed = () => Math.LN2 * Math.sqrt(data.dim) / (1 - kernel(gap()));
+  function attention() {
+    const norms = 10 ** power, logit = times.map((_, i) => norms / Math.sqrt(data.dim) * (kernel((i - middle) * gap()) - 1));
+    const top = Math.max(...logit), raw = logit.map(v => Math.exp(v - top)), sum = raw.reduce((a, b) => a + b, 0);
+    return raw.map(v => v / sum);
+  }
+  const spread = weights => Math.exp(-weights.reduce((sum, w) => sum + w * Math.log(Math.max(w, 1e-300)), 0));
+  const truthAt = t => { const c = data.cases[F[f]].sines, a = 2 * Math.PI * F[f] * t; return c[0] * Math.sin(a) + c[1] * Math.cos(a); };
+  function reconstruction() {
+    const packed = data.cases[F[f]], hidden = new Set(packed.hidden), error = packed.romae[s][0];
+    let seen = 0, gone = 0;
+    const values = times.map((t, i) => truthAt(t) + (hidden.has(i) ? error[gone++] : data.levels[0] * packed.noise[seen++]) / data.unit);
+    return {values, hidden, mse: error.reduce((sum, e) => sum + (e / data.unit) ** 2, 0) / error.length};
+  }
+  const short = v => v >= 9995 ? v.toExponential(1).replace("e+", "e") : v >= 100 ? v.toFixed(0) : v.toPrecision(3);
+
+  // --- page -----------------------------------------------------------------------------------------------------------
+  root.append(kit.el("style", {}, `
+    .romae-explorable .ps-split{display:grid;gap:.3rem 1.6rem;grid-template-columns:minmax(0,1fr);margin-top:.4rem}
+    @container (min-width:620px){.romae-explorable .ps-split{grid-template-columns:minmax(0,1.15fr) minmax(0,1fr)}}
+    .romae-explorable .ps-split>div{min-width:0}
+    .romae-explorable .ps-said{margin:.25rem 0 .5rem;font-size:.88em;font-variant-numeric:tabular-nums;min-height:2.8em}
+    .romae-explorable .ps-head{font-size:.9em;font-weight:600;margin:.4rem 0 .1rem}`));
+  const scaleSlider = kit.slider({label: "Positions multiplied by", min: 0, max: scales.length - 1, value: s, format: i => `× ${scales[i]}`,
+    describe: i => `times ${scales[i]}`, change: i => { s = i; update(); }});
+  const strength = kit.slider({label: "|q| · |k|", min: 0, max: 6, step, value: power, format: v => short(10 ** v), describe: v => short(10 ** v),
+    change: v => { power = v; update(); }});
+  const head = text => kit.el("p", {class: "ps-head"}, text), said = kit.el("p", {class: "ps-said"}), below = head("");
+  const errorsAt = kit.el("div"), kernelAt = kit.el("div"), seriesAt = kit.el("div");
+  const graph = kit.svg("svg", {}), kernelSvg = kit.svg("svg", {role: "img"}), main = kit.svg("svg", {role: "img"});
+  errorsAt.append(graph);
+  kernelAt.append(kernelSvg);
+  seriesAt.append(main);
+  root.append(kit.el("div", {class: "romae-row"}, scaleSlider.node),
+    kit.el("div", {class: "ps-split"},
+      kit.el("div", {}, head("Error against frequency"), errorsAt),
+      kit.el("div", {}, head("Attention to the samples around the query"), kernelAt, strength.node, said)),
+    below, seriesAt);
+  scaleSlider.input.disabled = scales.length < 2;
+  const rule = (x1, y1, x2, y2, opacity = 0.12) => kit.svg("line", {x1, y1, x2, y2, style: "stroke:currentColor", "stroke-opacity": opacity});
+
+  // --- error against frequency ------------------------------------------------------------------------------------------
+  const layer = kit.svg("g"), handle = kit.svg("g");
+  graph.append(layer, handle);
+  let across, widths = {};
+  const nearest = pixel => F.reduce((best, v, i) => Math.abs(across(v) - pixel) < Math.abs(across(F[best]) - pixel) ? i : best, 0);
+  const choose = i => { if (i !== f) { f = i; update(); } };
+  const showHandle = kit.handle(handle, {label: "Frequency of the series", min: 0, max: F.length - 1, step: 1, page: 2, value: () => f, describe: i => `${F[i]} Hz`, to: choose});
+  kit.drag(handle, graph, {start: x => choose(nearest(x)), move: x => choose(nearest(x))});
+  function drawErrors(width = widths.errors) {
+    if (!(widths.errors = width)) return;
+    const height = 270, left = 36, right = width - 40, top = 22, bottom = height - 44;
+    const numbers = [...curves.flatMap(c => [...(c.low ?? c.mean), ...(c.high ?? c.mean)]), ...data.zero, ...data.harmonic, ...Object.values(data.paper)];
+    const low = Math.min(...numbers) * 0.7, high = Math.max(...numbers) * 1.2, y = kit.log([low, high], [bottom, top]);
+    across = kit.linear([0, data.top], [left, right]);
+    kit.set(graph, {viewBox: `0 0 ${width} ${height}`, height});
+    const parts = [kit.text(0, 12, "MSE to the noisy values", {class: "romae-faint"})];
+    for (const v of [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1].filter(v => v > low && v < high)) parts.push(rule(left, y(v), right, y(v), 0.1), kit.text(left - 5, y(v) + 4, String(v), {"text-anchor": "end"}));
+    for (const v of [0, 6, 12, 18, 24].filter(v => v <= data.top)) parts.push(kit.text(across(v), bottom + 33, v === 24 ? "24 Hz" : String(v), {"text-anchor": "middle"}));
+    parts.push(rule(left, bottom, right, bottom, 0.45));
+    const at = values => values.map((v, i) => [across(i), y(v)]);
+    const line = (values, style, wide, dash = "") => kit.svg("path", {d: kit.path(at(values)), fill: "none", "stroke-width": wide, "stroke-dasharray": dash, "stroke-linejoin": "round", style});
+    parts.push(line(data.zero, `stroke:${orange}`, 1.4, "1.5 3.5"), line(data.harmonic, `stroke:${orange}`, 1.6, "6 4"));
+    parts.push(kit.text(across(14), y(data.zero[14]) - 7, "predicting zero", {class: "romae-faint"}), kit.text(across(1), y(data.harmonic[1]) + 14, "harmonic regression", {class: "romae-faint"}));
+    const ends = [];
+    curves.forEach((c, i) => i !== s && parts.push(line(c.mean, "stroke:color-mix(in srgb,currentColor 34%,transparent)", 1.2)));
+    const c = curves[s];
+    if (c.low) parts.push(kit.svg("path", {d: kit.path([...at(c.high), ...at(c.low).reverse()]) + "Z", style: `fill:${blue}`, "fill-opacity": 0.2}));
+    parts.push(line(c.mean, `stroke:${blue}`, 2.6));
+    for (const [hz, v] of Object.entries(data.paper)) parts.push(kit.svg("path", {d: `M${across(+hz)} ${y(v) - 5}l4.2 5l-4.2 5l-4.2 -5z`, style: "fill:none;stroke:var(--romae-purple)", "stroke-width": 1.8}));
+    curves.forEach((curve, i) => ends.push({i, y: y(curve.mean[data.top])}));
+    ends.sort((a, b) => a.y - b.y).forEach((end, place) => {  // labels beside the curves' ends, pushed apart
+      end.y = Math.max(end.y, place ? ends[place - 1].y + 13 : top);
+    });
+    for (let place = ends.length - 1, floor = bottom; place >= 0; place--, floor -= 13) ends[place].y = Math.min(ends[place].y, floor);
+    for (const end of ends) parts.push(kit.text(right + 6, end.y + 4, `× ${scales[end.i]}`, end.i === s ? {style: `fill:${blue};font-weight:700`} : {class: "romae-faint"}));
+    layer.replaceChildren(...parts);
+    const x = across(F[f]);
+    handle.replaceChildren(
+      kit.svg("rect", {x: x - 15, y: top - 8, width: 30, height: bottom - top + 32, fill: "transparent"}),
+      kit.svg("line", {x1: x, x2: x, y1: top - 2, y2: bottom, style: "stroke:currentColor", "stroke-opacity": 0.75}),
+      kit.svg("circle", {cx: x, cy: y(c.mean[F[f]]), r: 5, "stroke-width": 1.3, style: `fill:${blue};stroke:currentColor`}),
+      kit.svg("path", {d: `M${x} ${bottom + 2}l8 10q0 4 -4 4h-8q-4 0 -4 -4z`, style: "fill:currentColor"}));
+    showHandle(f);
+  }
+
+  // --- attention ----------------------------------------------------------------------------------------------------------
+  function drawKernel(width = widths.kernel) {
+    if (!(widths.kernel = width)) return;
+    const height = 150, left = 8, right = width - 8, top = 12, bottom = height - 24, weights = attention(), peak = Math.max(...weights);
+    const x = kit.linear([-0.7, T - 0.3], [left, right]), y = kit.linear([0, 1], [bottom, top]), bar = Math.max(1.2, (right - left) / T * 0.72);
+    kit.set(kernelSvg, {viewBox: `0 0 ${width} ${height}`, height, "aria-label": `Attention weights, spread over ${spread(weights).toFixed(1)} of ${T} samples`});
+    const bars = weights.map((w, i) => kit.svg("rect", {x: x(i) - bar / 2, y: y(w / peak), width: bar, height: bottom - y(w / peak), style: i === middle ? "fill:currentColor" : `fill:${blue}`}));
+    kernelSvg.replaceChildren(...bars, rule(left, bottom, right, bottom, 0.45),
+      kit.text(x(middle), height - 8, "query", {"text-anchor": "middle"}), kit.text(left, height - 8, "0 s", {class: "romae-faint"}), kit.text(right, height - 8, "1 s", {class: "romae-faint", "text-anchor": "end"}));
+  }
+
+  // --- one series ---------------------------------------------------------------------------------------------------------
+  function drawSeries(width = widths.series) {
+    if (!(widths.series = width)) return;
+    const height = Math.round(kit.clamp(width * 0.3, 130, 170)), left = 26, right = width - 8, top = 8, bottom = height - 22;
+    const {values, hidden} = reconstruction(), reach = 1.08 * Math.max(1, ...values.map(Math.abs)), r = width < 480 ? 2.1 : 3.1;
+    const x = kit.linear([0, 1], [left, right]), y = kit.linear([-reach, reach], [bottom, top]);
+    kit.set(main, {viewBox: `0 0 ${width} ${height}`, height});
+    const parts = [-1, 0, 1].flatMap(v => [rule(left, y(v), right, y(v), v ? 0.1 : 0.3), kit.text(left - 5, y(v) + 4, String(v).replace("-", "−"), {"text-anchor": "end"})]);
+    parts.push(kit.text(left, height - 6, "0 s", {class: "romae-faint"}), kit.text(right, height - 6, "1 s", {class: "romae-faint", "text-anchor": "end"}));
+    const fine = Array.from({length: 601}, (_, i) => i / 600);
+    parts.push(kit.svg("path", {d: kit.path(fine.map(t => [x(t), y(truthAt(t))])), fill: "none", "stroke-width": 1.4, style: "stroke:color-mix(in srgb,currentColor 45%,transparent)"}));
+    const sticks = times.map((t, i) => hidden.has(i) ? `M${x(t).toFixed(1)} ${y(truthAt(t)).toFixed(1)}V${y(values[i]).toFixed(1)}` : "").join("");
+    parts.push(kit.svg("path", {d: sticks, fill: "none", "stroke-width": 1.3, style: `stroke:${blue}`, "stroke-opacity": 0.45}));
+    times.forEach((t, i) => parts.push(kit.svg("circle", {cx: x(t), cy: y(values[i]), r: hidden.has(i) ? r : r - 0.6, style: hidden.has(i) ? `fill:${blue}` : "fill:currentColor"})));
+    main.replaceChildren(...parts);
+  }
+
+  // --- state --------------------------------------------------------------------------------------------------------------
+  function update() {
+    const weights = attention(), {mse} = reconstruction(), c = curves[s], hz = F[f];
+    scaleSlider.set(s);
+    const turn = gap();
+    said.textContent = `Between neighbouring samples the fastest pair turns ${short(turn)} rad. Attention spreads over ${spread(weights).toFixed(1)} of ${T} samples. ` +
+      `To halve the weight of a neighbour it takes |q| · |k| = ${short(needed())}; a head before training has about ${data.fresh}.`;
+    below.textContent = `A series of ${hz} Hz, positions × ${scales[s]}: MSE ${mse.toFixed(4)} to the true curve at its hidden points`;
+    main.setAttribute("aria-label", below.textContent);
+    drawErrors();
+    drawKernel();
+    drawSeries();
+    announce(`Positions times ${scales[s]}, ${hz} Hz: mean squared error ${c.mean[hz]}. Attention spreads over ${spread(weights).toFixed(1)} samples.`);
+    kit.state({scale: scales[s], frequency: hz, error: c.mean[hz], low: c.low?.[hz] ?? null, high: c.high?.[hz] ?? null, runs: c.runs, turn: short(turn),
+      norms: short(10 ** power), needed: short(needed()), spread: spread(weights).toFixed(1), mse: mse.toFixed(4)});
+  }
+  kit.sized(errorsAt, drawErrors);
+  kit.sized(kernelAt, drawKernel);
+  kit.sized(seriesAt, drawSeries);
+  update();
+}

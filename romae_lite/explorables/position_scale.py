@@ -1,0 +1,154 @@
+"""The position-scale explorable: what a factor on the positions does to the error at every frequency, and why.
+
+The errors are recorded; how far the pairs of a head turn between two neighbouring samples is computed in the page, and
+by the functions below, which the tests compare.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from . import svg
+from .explorable import Explorable
+from .palette import PALETTE
+from .rotary_clock import frequencies
+from .spectrum import missing, models_from, payload, recorded, series
+
+
+def kernel(distance: float, dim: int, p: float, base: float) -> float:
+    """cos(theta_i distance), averaged over all pairs of a head, turned or not: 1 at distance 0."""
+    return sum(math.cos(theta * distance) for theta in frequencies(dim, p, base)) / (dim // 2)
+
+
+def needed(scale: float, data: Mapping) -> float:
+    """|q| |k| at which a head whose query equals its key gives the neighbouring sample half of the weight that it gives
+    the sample at its own place: log 2 = |q| |k| (1 - kernel) / sqrt(dim)."""
+    gap = scale / (data["length"] - 1)
+    return math.log(2) * math.sqrt(data["dim"]) / (1 - kernel(gap, data["dim"], data["p"], data["base"]))
+
+
+def spread(scale: float, norms: float, data: Mapping) -> float:
+    """Over how many samples the attention of a query in the middle spreads: exp of its entropy."""
+    T, middle = data["length"], data["length"] // 2
+    gap = scale / (T - 1)
+    logit = np.array([kernel((i - middle) * gap, data["dim"], data["p"], data["base"]) for i in range(T)])
+    weight = np.exp(norms / math.sqrt(data["dim"]) * (logit - logit.max()))
+    weight /= weight.sum()
+    return float(np.exp(-(weight * np.log(np.maximum(weight, 1e-300))).sum()))
+
+
+def still(data: dict, scale: int) -> str:
+    """The opening view: error against frequency, the chosen scale in front of the others."""
+    width, height, left, right, top, bottom = 720, 330, 50, 540, 30, 280
+    low, high = 0.008, 0.6
+    x = lambda f: left + (right - left) * f / data["top"]  # noqa: E731
+    y = lambda v: bottom - (bottom - top) * (math.log(max(v, low)) - math.log(low)) / (math.log(high) - math.log(low))  # noqa: E731
+    body = svg.label(left, 18, "error (MSE to noisy values) against frequency, Hz", font_weight=600)
+    for v in (0.01, 0.03, 0.1, 0.3):
+        body += svg.line([(left, y(v)), (right, y(v))], stroke="#ddd") + svg.label(
+            left - 6, y(v) + 4, f"{v:g}", text_anchor="end"
+        )
+    for f in (0, 6, 12, 18, 24):
+        body += svg.label(x(f), bottom + 18, f"{f}", text_anchor="middle")
+    for name, dash in (("zero", "2 4"), ("harmonic", "6 4")):
+        body += svg.line(
+            [(x(f), y(v)) for f, v in enumerate(data[name])], stroke=PALETTE["vermillion"][0], stroke_dasharray=dash
+        )
+    for i, s in enumerate(data["scales"]):
+        points = [(x(f), y(v)) for f, v in enumerate(data["curves"][i]["mean"])]
+        chosen = i == scale
+        body += svg.line(points, stroke=PALETTE["blue"][0] if chosen else "#aaa", stroke_width=3 if chosen else 1.4)
+        body += svg.label(right + 8, points[-1][1] + 4, f"positions × {s:g}", font_weight=600 if chosen else 400)
+    return svg.picture(width, height, body)
+
+
+def explorable(
+    models: Mapping[float, Mapping[str, np.ndarray]], metrics: Mapping[float, Sequence[Mapping[str, float]]],
+    *, paper: Mapping[int, float] | None = None, dim: int = 16, p: float = 0.75, base: float = 10_000.0, top: int = 24,
+    source: str = "",
+) -> Explorable:  # fmt: skip
+    """The figure. models: position scale -> arrays as `Frequencies.arrays` leaves them; metrics: scale -> the metrics
+    of its records, one mapping for each seed; paper: frequency -> the paper's error. dim, p, base are those of the
+    heads; before training |q| |k| is about dim / 3, as PyTorch's linear layers start (chapter 04 measures it).
+
+    ValueError where the scales of models and metrics differ, or where a metric is missing.
+    """
+    from ..results import summarise
+
+    if set(models) != set(metrics):
+        raise ValueError(f"models has the scales {sorted(models)}, metrics {sorted(metrics)}; they must agree")
+    scales, packed = sorted(models), payload(dict(sorted(models.items())))
+    level = int(np.argmin(np.abs(np.array(packed["levels"]) - 0.1)))
+
+    def summaries(found: Sequence[Mapping[str, float]], suffix: str = "") -> list:
+        keys = [f"mse_noisy_{f}hz{suffix}" for f in range(top + 1)]
+        if lacking := [key for key in keys for metric in found if key not in metric]:
+            raise ValueError(f"metrics lack {lacking[0]}")
+        return [summarise(metric[key] for metric in found) for key in keys]
+
+    def rounded(values: Sequence[float | None]) -> list[float] | None:
+        return None if None in values else [float(f"{v:.4g}") for v in values]
+
+    curves = [
+        {name: rounded([getattr(s, name) for s in found]) for name in ("mean", "low", "high")} | {"runs": found[0].n}
+        for found in (summaries(metrics[scale]) for scale in scales)
+    ]
+    everything = [metric for scale in scales for metric in metrics[scale]]
+    singles = {name: case for name, case in packed["cases"].items() if "+" not in name}
+    for case in singles.values():
+        case["romae"] = [[of_model[level]] for of_model in case["romae"]]
+        case["harmonic"] = [case["harmonic"][level]]
+    data = {
+        "scales": scales, "curves": curves, "top": top, "dim": dim, "p": p, "base": base, "fresh": round(dim / 3, 1),
+        "harmonic": rounded([s.mean for s in summaries(everything, "_harmonic")]),
+        "zero": rounded([s.mean for s in summaries(everything, "_zero")]),
+        "paper": {str(f): v for f, v in sorted((paper or {}).items())},
+        "unit": packed["unit"], "length": packed["length"], "frequencies": packed["frequencies"],
+        "levels": [packed["levels"][level]], "cases": singles,
+        "start": {"scale": 0, "frequency": packed["frequencies"].index(12) if 12 in packed["frequencies"] else 0},
+    }  # fmt: skip
+    return Explorable(
+        name="position_scale",
+        data=data,
+        height=300,
+        fallback=still(data, 0),
+        title="The same series, the same network, another unit of time",
+        caption="Choose the factor on the positions, and drag the frequency along the error curve. Left: the error at "
+        "every frequency, mean and 95 % interval over seeds; diamonds are the paper's. Right: the attention that "
+        "a query in the middle pays to the samples around it, for a head whose query equals its key, computed in "
+        "the page: the product of the two norms decides how sharp it can be. Below: a series of that frequency; "
+        f"black points are observed, blue ones filled in. {source}".rstrip(),
+    )
+
+
+def shown_mse(data: Mapping, scale: int, frequency: int) -> float:
+    """Mean squared error to the clean series at the hidden points of the series shown, as the page computes it."""
+    truth, filled, hidden = series(data, str(frequency), 0, scale)
+    return float(np.mean((filled - truth)[hidden] ** 2))
+
+
+def from_results(root: Path | None = None) -> Explorable:
+    """The figure from the preset "small" at every position scale that is recorded."""
+    from ..paper import CLAIMS
+
+    found, reasons = recorded(root)
+    models, more = models_from(found)
+    reasons += more
+    if not models:
+        return missing("position_scale", "Position scale", reasons)
+    paper = {
+        int(claim.metric.removeprefix("mse_noisy_").removesuffix("hz")): claim.value
+        for claim in CLAIMS
+        if claim.experiment == "frequencies" and claim.title == "One frequency" and claim.metric.startswith("mse_noisy")
+    }
+    runs = ", ".join(f"{len(found[scale])} at scale {scale:g}" for scale in models)
+    config = next(iter(found.values()))[0][0].config
+    dim = int(config["encoder"].split("x")[0]) // int(config["encoder"].split("x")[1])
+    return explorable(
+        models,
+        {scale: [record.metrics for record, _ in found[scale]] for scale in models},
+        paper=paper, dim=dim, p=config["p"], base=config["base"],
+        source=" ".join([f"Recorded runs of preset small: {runs}.", *reasons]),
+    )  # fmt: skip

@@ -1,0 +1,205 @@
+"""The spectrum explorable: one or two sines, half of the points hidden, and what fills them in.
+
+Everything drawn comes from the arrays that `python -m romae_lite run frequencies` leaves beside its records. The page
+adds up sines, counts errors and takes Fourier transforms; it predicts nothing itself.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from . import svg
+from .explorable import Explorable
+from .palette import PALETTE
+
+UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
+ARRAYS = ("frequencies", "noise", "observed", "clean", "noisy", "harmonic", "romae")
+COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set position_scale=99.0"
+
+
+def key(frequencies) -> str:
+    """Name of a case: "5" for one sine, "5+18" for two."""
+    return "+".join(str(int(f)) for f in sorted(frequencies) if f >= 0)
+
+
+def payload(models: Mapping[float, Mapping[str, np.ndarray]]) -> dict:
+    """What the page needs, as JSON. models: position scale -> arrays as `Frequencies.arrays` leaves them.
+
+    C cases, L noise levels, T points, of which H are hidden. All models must have seen the same series; ValueError says
+    which one did not, or what is missing or misshapen.
+    """
+    if not models:
+        raise ValueError("models is empty; at least one recorded run is needed")
+    first = next(iter(models.values()))
+    for scale, arrays in models.items():
+        if missing := set(ARRAYS) - set(arrays):
+            raise ValueError(f"arrays of scale {scale:g} lack {', '.join(sorted(missing))}")
+        C, T = np.shape(arrays["clean"])
+        L = len(arrays["noise"])
+        expected = dict.fromkeys(("noisy", "harmonic", "romae"), (L, C, T)) | {
+            "observed": (C, T),
+            "frequencies": (C, 2),
+        }
+        for name, shape in expected.items():
+            if np.shape(arrays[name]) != shape:
+                raise ValueError(f"{name} of scale {scale:g} has shape {np.shape(arrays[name])}; expected {shape}")
+            if not np.isfinite(arrays[name]).all():
+                raise ValueError(f"{name} of scale {scale:g} holds values that are not finite")
+        for name in ("frequencies", "noise", "observed", "clean", "noisy"):
+            if not np.array_equal(arrays[name], first[name]):
+                raise ValueError(f"{name} of scale {scale:g} differs; the models must have seen the same series")
+    levels, observed = np.float64(first["noise"]), np.asarray(first["observed"])
+    clean, noisy = np.float64(first["clean"]), np.float64(first["noisy"])
+    loudest = int(levels.argmax())
+    noise = (noisy[loudest] - clean) / levels[loudest]  # (C, T): one draw, scaled to every level
+    # half precision: 1e-3 on values up to 2, magnified where the loudest level is scaled up
+    if not np.allclose(
+        noisy, clean + levels[:, None, None] * noise, atol=5e-3 * max(1, levels.max() / levels.min() / 15)
+    ):
+        raise ValueError("noisy is not one draw of noise at every level")
+    t = np.linspace(0, 1, T)
+    cases = {}
+    for c, pair in enumerate(np.asarray(first["frequencies"], int)):
+        waves = np.concatenate([[np.sin(2 * np.pi * f * t), np.cos(2 * np.pi * f * t)] for f in pair if f >= 0])
+        sines = np.linalg.lstsq(waves.T, clean[c], rcond=None)[0]
+        truth, hidden = sines @ waves, ~observed[c]
+        whole = lambda x, truth=truth, hidden=hidden: np.rint((x - truth)[..., hidden] * UNIT).astype(int).tolist()  # noqa: E731
+        cases[key(pair)] = {
+            "sines": [round(float(s), 4) for s in sines],
+            "hidden": np.flatnonzero(hidden).tolist(),
+            "noise": np.rint(noise[c, ~hidden] * UNIT).astype(int).tolist(),
+            "harmonic": whole(np.float64(first["harmonic"][:, c])),  # (L, H) differences from the truth
+            "romae": [whole(np.float64(arrays["romae"][:, c])) for arrays in models.values()],  # (models, L, H)
+        }
+    singles = sorted(int(name) for name in cases if "+" not in name)
+    if lacking := [f"{f}+{g}" for f in singles for g in singles if f <= g and f"{f}+{g}" not in cases]:
+        raise ValueError(f"frequencies lack the pairs {', '.join(lacking)}")
+    return {
+        "unit": UNIT, "length": int(T), "frequencies": singles, "levels": [round(float(v), 4) for v in levels],
+        "scales": [float(s) for s in models], "cases": cases,
+    }  # fmt: skip
+
+
+def series(data: dict, case: str, level: int, model: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(truth, filled, hidden) of one case, each (T,): the clean series; the observations with the hidden points filled
+    in by model number ``model``, or by harmonic regression where it is None; and which points are hidden."""
+    chosen, t = data["cases"][case], np.linspace(0, 1, data["length"])
+    waves = [do(2 * np.pi * f * t) for f in map(int, case.split("+")) for do in (np.sin, np.cos)]
+    truth = chosen["sines"] @ np.array(waves)
+    hidden = np.isin(np.arange(len(t)), chosen["hidden"])
+    error = np.empty_like(truth)
+    error[~hidden] = data["levels"][level] * np.array(chosen["noise"]) / data["unit"]
+    error[hidden] = np.array((chosen["harmonic"] if model is None else chosen["romae"][model])[level]) / data["unit"]
+    return truth, truth + error, hidden
+
+
+def errors(data: dict, case: str, level: int, model: int | None) -> tuple[float, float]:
+    """(mean squared error to the clean series at the hidden points, error of the spectrum as `mse_fft` has it)."""
+    truth, filled, hidden = series(data, case, level, model)
+    spectrum = np.abs(np.fft.fft(filled - truth) / len(truth)) ** 2
+    return float(np.mean((filled - truth)[hidden] ** 2)), float(spectrum.mean())
+
+
+def still(data: dict, case: str, level: int, model: int) -> str:
+    """The opening view: the truth, the observations, both fillings, and the errors."""
+    width, height, left, right, top, bottom = 720, 330, 30, 700, 70, 300
+    truth, filled, hidden = series(data, case, level, model)
+    _, oracle, _ = series(data, case, level, None)
+    reach = 1.05 * max(np.abs(truth).max(), np.abs(filled).max())
+    x = lambda i: left + (right - left) * i / (len(truth) - 1)  # noqa: E731
+    y = lambda v: (top + bottom) / 2 - (bottom - top) / 2 * v / reach  # noqa: E731
+    names = " and ".join(f"{f} Hz" for f in case.split("+"))
+    body = svg.label(left, 24, f"{names}, noise {data['levels'][level]:g}, positions × {data['scales'][model]:g}",
+                     font_weight=600)  # fmt: skip
+    body += svg.line([(x(i), y(v)) for i, v in enumerate(truth)], stroke="#999", stroke_width=1.5)
+    blue, vermillion = PALETTE["blue"][0], PALETTE["vermillion"][0]
+    for i in np.flatnonzero(hidden):
+        body += svg.line([(x(i), y(truth[i])), (x(i), y(filled[i]))], stroke=blue, stroke_opacity=0.4)
+        body += svg.tag("circle", cx=x(i), cy=y(filled[i]), r=3, fill=blue)
+        body += svg.tag("circle", cx=x(i), cy=y(oracle[i]), r=2.6, fill="none", stroke=vermillion, stroke_width=1.4)
+    body += "".join(svg.tag("circle", cx=x(i), cy=y(filled[i]), r=2.6, fill="#222") for i in np.flatnonzero(~hidden))
+    place = left
+    for name, colour, which in (("RoMAE", blue, model), ("harmonic regression", vermillion, None)):
+        text = f"{name}: MSE {errors(data, case, level, which)[0]:.4f}"
+        body += svg.tag("circle", cx=place + 5, cy=44, r=4, fill=colour) + svg.label(place + 15, 48, text)
+        place += 220
+    body += svg.tag("circle", cx=place + 60, cy=44, r=4, fill="#222") + svg.label(place + 70, 48, "observed")
+    return svg.picture(width, height, body)
+
+
+def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "") -> Explorable:
+    """The figure from the arrays that `payload` describes; `source` says in the caption where they come from."""
+    data = payload(dict(sorted(models.items())))
+    F = data["frequencies"]
+    data["start"] = {"first": len(F) // 5, "second": 5 * len(F) // 8, "level": len(data["levels"]) // 2, "model": 0}
+    start = data["start"]
+    case = key((F[start["first"]], F[start["second"]]))
+    return Explorable(
+        name="spectrum",
+        data=data,
+        height=250,
+        fallback=still(data, case, start["level"], start["model"]),
+        title="Which sines survive when half of the points are hidden?",
+        caption="Drag the two frequencies along the spectrum. Black points are observed, with noise; blue ones RoMAE "
+        "filled in; the orange rings are harmonic regression, which knows that the series is a sum of at most two "
+        "sines and is about as good as anyone can be. A stick joins each of RoMAE's points to the true curve. The "
+        "spectra are those of the whole series, observed points included, as the paper compares them. RoMAE was "
+        f"trained with noise of 0.1; at other levels it has to generalise. {source}".rstrip(),
+    )
+
+
+def missing(name: str, title: str, reasons: list[str]) -> Explorable:
+    """Stands where a figure will be once there is a record."""
+    body = svg.label(360, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
+    body += svg.label(360, 92, f"Run: {COMMAND}", text_anchor="middle", font_family="monospace", font_size=10)
+    return Explorable(
+        name=name,
+        data=None,
+        fallback=svg.picture(720, 130, body),
+        title=f"{title}: not recorded yet",
+        caption=" ".join([f"This figure draws recorded runs. To record one: {COMMAND}.", *reasons]),
+    )
+
+
+def recorded(root: Path | None = None) -> tuple[dict[float, list], list[str]]:
+    """Records of the preset "small" that differ from it in the position scale only: scale -> records by seed, with
+    the path of each as (record, path); and what could not be read."""
+    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..experiments.frequencies import Frequencies
+
+    loaded = results.load_all(root, "frequencies")
+    found: dict[float, list] = {}
+    for record, path in zip(loaded.records, loaded.paths, strict=True):
+        plain = Frequencies.small().config() | {"position_scale": record.config.get("position_scale")}
+        if record.preset == "small" and record.config == plain:
+            found.setdefault(record.config["position_scale"], []).append((record, path))
+    found = {scale: sorted(runs, key=lambda run: run[0].seed) for scale, runs in sorted(found.items())}
+    return found, [f"{path.name} {reason}." for path, reason in loaded.problems]
+
+
+def models_from(found: dict[float, list]) -> tuple[dict[float, dict], list[str]]:
+    """The arrays of the first seed of every scale that has them, and the reasons for those that have not."""
+    from .. import results
+
+    models, reasons = {}, []
+    for scale, runs in found.items():
+        for _, path in runs:
+            try:
+                models[scale] = results.load_arrays(path.with_suffix(".npz"))
+                break
+            except (ValueError, OSError) as error:
+                reasons.append(f"{path.with_suffix('.npz').name} cannot be used ({error}).")
+    return models, reasons
+
+
+def from_results(root: Path | None = None) -> Explorable:
+    """The figure from the preset "small" at every position scale that is recorded."""
+    found, reasons = recorded(root)
+    models, more = models_from(found)
+    reasons += more
+    if not models:
+        return missing("spectrum", "Spectrum", reasons)
+    scales = ", ".join(f"{scale:g}" for scale in models)
+    source = f"Recorded runs: preset small, the first seed at position scale {scales}."
+    return explorable(models, " ".join([source, *reasons]))

@@ -1,0 +1,258 @@
+// Drag the observed points of a random series; RoMAE (its forward pass is below) and the exact Gaussian process follow.
+function explorable(root, data, kit) {
+  const {t, references, sharpness, noise, trained} = data, T = t.length, MAX = data.max;
+  const models = [
+    {id: "romae", name: "RoMAE", colour: "var(--romae-blue)", width: 2.75, dash: ""},
+    {id: "gp", name: "Gaussian process", colour: "var(--romae-vermillion)", width: 2.25, dash: "7 4"}];
+
+  // --- RoMAE: `romae_lite.model.RoMAE` for one series, with the recorded weights ----------------------------------------
+  const half = bits => {  // IEEE half precision
+    const exponent = bits >> 10 & 31, fraction = bits & 1023;
+    return (bits & 0x8000 ? -1 : 1) * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * fraction / 1024);
+  };
+  const bytes = Uint8Array.from(atob(data.weights), c => c.charCodeAt(0)), weight = {};
+  let read = 0;
+  for (const [name, size] of data.shapes) weight[name] = Float64Array.from({length: size}, () => half(bytes[read++] | bytes[read++] << 8));
+  // One token: W x + b, with W (outputs, inputs) row by row.
+  const linear = (x, W, b, outputs) => {
+    const y = new Float64Array(outputs);
+    for (let o = 0, w = 0; o < outputs; o++) {
+      let sum = b ? b[o] : 0;
+      for (let i = 0; i < x.length; i++, w++) sum += W[w] * x[i];
+      y[o] = sum;
+    }
+    return y;
+  };
+  const norm = (x, gain) => {
+    const scale = 1 / Math.sqrt(x.reduce((sum, v) => sum + v * v, 0) / x.length + 1e-12);
+    return x.map((v, i) => v * scale * gain[i]);
+  };
+  const add = (x, y) => x.map((v, i) => v + y[i]);
+  function rotate(qk, heads, dim, position) {  // in place; queries and keys of all heads, one after the other
+    for (let i = 0, kept = Math.floor(data.p * dim / 2); i < kept; i++) {
+      const angle = position * data.base ** (-2 * i / dim), cos = Math.cos(angle), sin = Math.sin(angle);
+      for (let at = i; at < 2 * heads * dim; at += dim) {
+        const [first, second] = [qk[at], qk[at + dim / 2]];
+        qk[at] = first * cos - second * sin;
+        qk[at + dim / 2] = second * cos + first * sin;
+      }
+    }
+  }
+  function attention(tokens, positions, name, heads) {
+    const E = tokens[0].length, dim = E / heads;
+    const qkv = tokens.map((x, i) => { const y = linear(x, weight[name + ".qkv.weight"], null, 3 * E); rotate(y, heads, dim, positions[i]); return y; });
+    return qkv.map(query => {
+      const out = new Float64Array(E);
+      for (let h = 0; h < E; h += dim) {
+        const score = qkv.map(key => { let s = 0; for (let i = h; i < h + dim; i++) s += query[i] * key[E + i]; return s / Math.sqrt(dim); });
+        const top = Math.max(...score), share = score.map(s => Math.exp(s - top)), total = share.reduce((a, b) => a + b);
+        qkv.forEach((value, j) => { for (let i = h; i < h + dim; i++) out[i] += share[j] / total * value[2 * E + i]; });
+      }
+      return linear(out, weight[name + ".out.weight"], null, E);
+    });
+  }
+  const silu = x => x.map(v => v / (1 + Math.exp(-v)));
+  function stack(tokens, positions, name, {depth, heads, ff}) {
+    for (let i = 0; i < depth; i++) {
+      const block = `${name}.blocks.${i}`;
+      const attended = attention(tokens.map(x => norm(x, weight[block + ".norm1.weight"])), positions, block + ".attention", heads);
+      tokens = tokens.map((x, j) => add(x, attended[j]));
+      tokens = tokens.map(x => add(x, linear(silu(linear(norm(x, weight[block + ".norm2.weight"]), weight[block + ".ff.up.weight"], null, ff)), weight[block + ".ff.down.weight"], null, x.length)));
+    }
+    return tokens;
+  }
+  // Observed indices and their values -> prediction at the other indices, in order.
+  function romae(observed, values, hidden) {
+    const {encoder, decoder} = data, at = i => t[i] * data.scale;
+    let tokens = observed.map((_, j) => linear([values[j]], weight["encoder.embed.weight"], weight["encoder.embed.bias"], encoder.dim));
+    let positions = observed.map(at);
+    if (weight["encoder.cls"]) { tokens.unshift(weight["encoder.cls"]); positions.unshift(0); }
+    tokens = stack(tokens, positions, "encoder.stack", encoder).map(x => linear(x, weight["project.weight"], weight["project.bias"], decoder.dim));
+    tokens.push(...hidden.map(() => weight.mask_token));
+    positions.push(...hidden.map(at));
+    return stack(tokens, positions, "decoder", decoder).slice(-hidden.length)
+      .map(x => linear(norm(x, weight["head.1.weight"]), weight["head.2.weight"], weight["head.2.bias"], 1)[0]);
+  }
+
+  // --- the Gaussian process: ten heights, one 10 x 10 system ------------------------------------------------------------
+  const basis = time => {
+    const exponents = references.map(r => -sharpness * (time - r) ** 2), top = Math.max(...exponents);
+    const bells = exponents.map(e => Math.exp(e - top)), total = bells.reduce((a, b) => a + b);
+    return bells.map(b => b / total);
+  };
+  const W = t.map(basis), K = references.length, fine = Array.from({length: 4 * (T - 1) + 1}, (_, i) => t[0] + (t[T - 1] - t[0]) * i / (4 * (T - 1)));
+  const fineW = fine.map(basis), dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
+  function invert(matrix) {  // Gauss-Jordan; the matrix is positive definite, so no pivoting
+    const rows = matrix.map((row, i) => [...row, ...row.map((_, j) => +(i === j))]);
+    rows.forEach((row, i) => {
+      const pivot = row[i];
+      row.forEach((v, j) => { row[j] = v / pivot; });
+      rows.forEach((other, k) => {
+        const factor = other[i];
+        if (k !== i && factor) row.forEach((v, j) => { other[j] -= factor * v; });
+      });
+    });
+    return rows.map(row => row.slice(K));
+  }
+  function posterior(observed, values) {
+    const precision = Array.from({length: K}, (_, a) => Array.from({length: K}, (_, b) =>
+      +(a === b) + observed.reduce((sum, i) => sum + W[i][a] * W[i][b], 0) / noise ** 2));
+    const covariance = invert(precision);
+    const pull = Array.from({length: K}, (_, a) => observed.reduce((sum, i, j) => sum + W[i][a] * values[j], 0) / noise ** 2);
+    const heights = covariance.map(row => dot(row, pull));
+    return w => ({mean: dot(w, heights), sd: Math.sqrt(dot(w, covariance.map(row => dot(row, w))))});
+  }
+
+  // --- random series, the same ones for everybody: `series` in synthetic.py draws them too ------------------------------
+  function draw(number) {
+    let s = number * 0x9E3779B9 >>> 0;
+    const uniform = () => {  // mulberry32
+      s = s + 0x6D2B79F5 >>> 0;
+      let z = Math.imul(s ^ s >>> 15, s | 1);
+      z ^= z + Math.imul(z ^ z >>> 7, z | 61);
+      return ((z ^ z >>> 14) >>> 0) / 2 ** 32;
+    };
+    const gauss = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+    const heights = references.map(gauss), clean = W.map(w => dot(w, heights)), noisy = clean.map(x => x + noise * gauss());
+    const keys = t.map(uniform), order = t.map((_, i) => i).sort((a, b) => keys[a] - keys[b]);
+    return {clean, noisy, order};
+  }
+
+  // --- state --------------------------------------------------------------------------------------------------------------
+  let number = data.series, current = draw(number), observed = current.order.slice(0, data.observed), answer;
+  const shown = {truth: true, romae: true, gp: true}, announce = kit.announcer(root);
+  const digits = v => v.toFixed(3), time = i => t[i].toFixed(2);
+
+  function solve() {
+    const sorted = [...observed].sort((a, b) => a - b), values = sorted.map(i => current.noisy[i]);
+    const hidden = t.map((_, i) => i).filter(i => !sorted.includes(i)), at = posterior(sorted, values);
+    const predicted = romae(sorted, values, hidden), exact = hidden.map(i => at(W[i]));
+    const mean = errors => errors.reduce((a, b) => a + b, 0) / errors.length;
+    answer = {sorted, hidden, predicted, exact, fine: fineW.map(at),
+      romae: mean(predicted.map((x, j) => (x - current.clean[hidden[j]]) ** 2)),
+      gp: mean(exact.map(({mean: x}, j) => (x - current.clean[hidden[j]]) ** 2)),
+      expected: mean(exact.map(({sd}) => sd ** 2))};
+  }
+
+  // --- controls -----------------------------------------------------------------------------------------------------------
+  root.append(kit.el("style", {}, `
+    .romae-explorable .sy-side{display:grid;gap:.2rem 1.6rem;grid-template-columns:minmax(0,1fr);margin-top:.3rem}
+    @container (min-width:600px){.romae-explorable .sy-side{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}
+    .romae-explorable .sy-head{display:flex;justify-content:space-between;gap:.5rem;font-size:.84em;margin-bottom:.1rem}
+    .romae-explorable .sy-legend{font-size:.93em;min-width:0;margin-top:.6rem}
+    .romae-explorable .sy-legend>button{display:flex;align-items:center;gap:.6em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left}
+    .romae-explorable .sy-legend>button svg{width:30px;height:10px;flex:none}
+    .romae-explorable .sy-legend b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
+    .romae-explorable .sy-legend>button[aria-pressed=false]{text-decoration:line-through}
+    .romae-explorable .sy-legend>button[aria-pressed=false] svg{opacity:.25}
+    .romae-explorable .sy-note{margin:.35rem 0 0;font-size:.88em;min-height:2.7em;font-variant-numeric:tabular-nums}
+    .romae-explorable .sy-point circle:first-child{fill:transparent}
+    .romae-explorable .sy-point:focus-visible circle:last-child{stroke:var(--romae-blue);stroke-width:4}`));
+  const plot = kit.el("div", {class: "sy-plot"}), svg = kit.svg("svg", {style: "overflow:hidden"}), note = kit.el("p", {class: "sy-note romae-faint"});
+  plot.append(svg);
+  const slider = kit.slider({label: "Observed", min: 1, max: MAX, value: observed.length, format: n => `${n} of ${T}`, describe: n => `${n} of ${T} points`, change: count});
+  const sample = (colour, width, dash) => kit.svg("svg", {viewBox: "0 0 30 10", "aria-hidden": "true"},
+    kit.svg("line", {x1: 1, x2: 29, y1: 5, y2: 5, "stroke-width": width, "stroke-dasharray": dash, style: `stroke:${colour}`}));
+  const toggle = (id, name, line) => {
+    const value = kit.el("b"), node = kit.button([line, kit.el("span", {}, name), value], {"aria-pressed": "true"}, () => {
+      shown[id] = !shown[id];
+      node.setAttribute("aria-pressed", shown[id]);
+      update();
+    });
+    return {node, value};
+  };
+  const rows = Object.fromEntries([...models.map(m => [m.id, toggle(m.id, m.name, sample(m.colour, m.width, m.dash))]),
+    ["truth", toggle("truth", "True curve", sample("color-mix(in srgb,currentColor 55%,transparent)", 1.75, ""))]]);
+  root.append(plot, kit.el("div", {class: "sy-side"},
+    kit.el("div", {},
+      kit.el("div", {class: "romae-row"}, slider.node),
+      kit.el("div", {class: "romae-row"},
+        kit.button("New series", {class: "romae-button"}, () => { number += 1; current = draw(number); observed = current.order.slice(0, observed.length); update(true); }),
+        kit.button("Spread evenly", {class: "romae-button"}, () => { const n = observed.length; observed = observed.map((_, j) => Math.round((j + 0.5) * T / n - 0.5)); update(true); }),
+        kit.button("Crowd", {class: "romae-button", title: "Put all observed points side by side"}, () => { const n = observed.length, first = Math.round((T - n) / 2); observed = observed.map((_, j) => first + j); update(true); }))),
+    kit.el("div", {class: "sy-legend"},
+      kit.el("div", {class: "sy-head romae-faint"}, kit.el("span", {}, "show"), kit.el("span", {}, "MSE to the true curve, where hidden")),
+      rows.romae.node, rows.gp.node, rows.truth.node, note)));
+
+  function count(n) {
+    observed = observed.slice(0, n);
+    for (const i of current.order) if (observed.length < n && !observed.includes(i)) observed.push(i);
+    update(true);
+  }
+  // Moves observed point j to the grid's index i, or to the next free one on the way there.
+  function move(j, i) {
+    const from = observed[j], step = Math.sign(i - from);
+    let goal = kit.clamp(i, 0, T - 1);
+    const taken = k => observed.includes(k) && k !== from;
+    while (taken(goal) && goal !== from) goal -= step;
+    if (goal === from && taken(from + step)) {  // from the keyboard, one step at a time: jump over the neighbour
+      goal = from + step;
+      while (taken(goal)) goal += step;
+      if (goal < 0 || goal >= T) return;
+    }
+    if (goal === from) return;
+    observed[j] = goal;
+    update();
+  }
+
+  // --- drawing --------------------------------------------------------------------------------------------------------------
+  const layer = {grid: kit.svg("g"), band: kit.svg("path"), truth: kit.svg("path"), gp: kit.svg("path"), romae: kit.svg("path"), points: kit.svg("g")};
+  svg.append(...Object.values(layer));
+  kit.set(layer.band, {style: "fill:var(--romae-vermillion)", "fill-opacity": 0.15});
+  kit.set(layer.truth, {fill: "none", "stroke-width": 1.75, style: "stroke:color-mix(in srgb,currentColor 50%,transparent)"});
+  for (const m of models) kit.set(layer[m.id], {fill: "none", "stroke-width": m.width, "stroke-dasharray": m.dash, "stroke-linejoin": "round", style: `stroke:${m.colour}`});
+  let x, y, handles = [];
+
+  function frame(width) {
+    const height = Math.round(Math.min(kit.height, Math.max(230, width * 0.62))), left = 30, bottom = height - 34;
+    x = kit.linear([t[0], t[T - 1]], [left + 12, width - 14]);
+    y = kit.linear([-3, 3], [bottom, 10]);
+    kit.set(svg, {viewBox: `0 0 ${width} ${height}`, height});
+    const line = (x1, x2, y1, y2, opacity) => kit.svg("line", {x1, x2, y1, y2, style: "stroke:currentColor", "stroke-opacity": opacity});
+    layer.grid.replaceChildren(
+      ...[-2, 0, 2].flatMap(v => [line(left, width, y(v), y(v), v ? 0.11 : 0.3), kit.text(left - 6, y(v) + 4, String(v), {"text-anchor": "end"})]),
+      ...[0, 0.2, 0.4, 0.6, 0.8, 1].filter(v => v <= t[T - 1] + 1e-9).map(v => kit.text(x(v), bottom + 16, String(v), {"text-anchor": "middle"})),
+      kit.text((left + width) / 2, height - 4, "time", {"text-anchor": "middle", class: "romae-faint"}));
+    place();
+  }
+  function place() {
+    if (!x) return;
+    layer.truth.setAttribute("d", kit.path(current.clean.map((v, i) => [x(t[i]), y(v)])));
+    layer.gp.setAttribute("d", kit.path(answer.fine.map(({mean}, i) => [x(fine[i]), y(mean)])));
+    layer.romae.setAttribute("d", kit.path(answer.predicted.map((v, j) => [x(t[answer.hidden[j]]), y(v)])));
+    const edge = sign => answer.fine.map(({mean, sd}, i) => [x(fine[i]), y(mean + sign * 2 * sd)]);
+    layer.band.setAttribute("d", kit.path([...edge(1), ...edge(-1).reverse()]) + "Z");
+    for (const [id, on] of [["truth", shown.truth], ["gp", shown.gp], ["band", shown.gp], ["romae", shown.romae]]) layer[id].style.display = on ? "" : "none";
+    while (handles.length < observed.length) handles.push(handle(handles.length));
+    // A handle that left the page, even for a moment, would lose the pointer that drags it.
+    while (layer.points.childElementCount > observed.length) layer.points.lastChild.remove();
+    for (let j = layer.points.childElementCount; j < observed.length; j++) layer.points.append(handles[j].node);
+    observed.forEach((i, j) => handles[j].show(i));
+  }
+  function handle(j) {
+    const hit = kit.svg("circle", {r: 17}), dot = kit.svg("circle", {r: 6, style: "fill:currentColor"});
+    const node = kit.svg("g", {class: "sy-point"}, hit, dot);
+    const speak = kit.handle(node, {label: `Observed point ${j + 1}`, min: 0, max: T - 1, step: 1, value: () => observed[j],
+      describe: i => `time ${time(i)}, value ${current.noisy[i].toFixed(2)}`, to: i => move(j, i)});
+    const nearest = px => Math.round(kit.clamp((x.invert(px) - t[0]) / (t[1] - t[0]), 0, T - 1));
+    kit.drag(node, svg, {move: px => move(j, nearest(px))});
+    return {node, show(i) { for (const c of [hit, dot]) kit.set(c, {cx: x(t[i]), cy: y(current.noisy[i])}); speak(i); }};
+  }
+
+  function update() {
+    solve();
+    const n = observed.length;
+    place();
+    slider.set(n);
+    rows.romae.value.textContent = digits(answer.romae);
+    rows.gp.value.textContent = digits(answer.gp);
+    const untrained = n < trained[0] || n > trained[1] ? ` RoMAE was trained with ${trained[0]} to ${trained[1]} points.` : "";
+    note.textContent = `Over all series observed at these times, the best possible is ${digits(answer.expected)}.${untrained}`;
+    announce(`${n} points observed. Mean squared error: RoMAE ${digits(answer.romae)}, Gaussian process ${digits(answer.gp)}.`);
+    kit.state({series: number, observed: [...observed], shown: {...shown}, mse_romae: digits(answer.romae), mse_gp: digits(answer.gp),
+      expected: digits(answer.expected), hidden: answer.hidden, romae: answer.predicted.map(v => v.toFixed(4)),
+      gp: answer.exact.map(v => v.mean.toFixed(4)), sd: answer.exact.map(v => v.sd.toFixed(4)), note: note.textContent});
+  }
+  update();
+  kit.sized(plot, frame);
+}

@@ -1,0 +1,312 @@
+"""The figures of chapter 04 against numbers computed in Python, moved by keyboard and pointer."""
+
+import math
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+import torch
+from test_explorables import state, visit  # noqa: F401
+
+from romae_lite import results, rope
+from romae_lite.experiments.frequencies import Frequencies
+from romae_lite.explorables import gallery, position_scale, spectrum
+
+HERTZ, SCALES, LEVELS = (1, 5, 9, 12), (1.0, 10.0, 99.0), (0.02, 0.1, 0.3)
+CASES = [(f, -1) for f in HERTZ] + list(combinations_with_replacement(HERTZ, 2))
+T = 100
+
+
+def arrays(scale: float) -> dict[str, np.ndarray]:
+    """Made-up series with made-up predictions, laid out as `Frequencies.arrays` does; no model was asked."""
+    rng, t, C = np.random.default_rng(0), np.linspace(0, 1, T), len(CASES)
+    clean = np.stack([sum(rng.uniform(0.5, 1) * np.sin(2 * np.pi * f * t + rng.uniform(0, 6)) for f in row if f > 0)
+                      for row in CASES])  # fmt: skip
+    observed = np.stack([np.isin(np.arange(T), rng.permutation(T)[:50]) for _ in CASES])
+    noisy = clean + np.array(LEVELS)[:, None, None] * rng.normal(size=(C, T))
+    kept = np.exp(-((np.max(CASES, axis=1) / (3 * scale)) ** 2))[:, None]  # high frequencies go, as a model might
+    guess = clean * kept + 0.05 * rng.normal(size=noisy.shape)
+    half = lambda x: x.astype(np.float16)  # noqa: E731
+    return dict(
+        frequencies=np.array(CASES, np.int8), noise=np.array(LEVELS, np.float32), observed=observed, clean=half(clean),
+        noisy=half(noisy), romae=half(np.where(observed, noisy, guess)),
+        harmonic=half(clean + 0.02 * rng.normal(size=noisy.shape)),
+    )  # fmt: skip
+
+
+def metrics(scale: float, seed: int) -> dict[str, float]:
+    rng, found = np.random.default_rng((seed, int(scale))), {}
+    for f in range(25):
+        found[f"mse_noisy_{f}hz"] = 0.01 + 0.3 * (1 - math.exp(-((f / (3 * scale)) ** 2))) + 0.01 * rng.random()
+        found[f"mse_noisy_{f}hz_zero"], found[f"mse_noisy_{f}hz_harmonic"] = 0.3 + 0.01 * rng.random(), 0.0105
+    return found
+
+
+MODELS = {scale: arrays(scale) for scale in SCALES}
+METRICS = {scale: [metrics(scale, seed) for seed in range(3)] for scale in SCALES}
+
+
+def figure(name: str):
+    if name == "spectrum":
+        return spectrum.explorable(MODELS)
+    return position_scale.explorable(MODELS, METRICS, paper={1: 0.015, 9: 0.06, 24: 0.31})
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", range(3))
+@pytest.mark.parametrize("case", [(5, -1), (1, 12), (9, 9)])
+def test_errors_are_those_of_the_arrays(case, level):
+    """By the definition of the experiment's metrics, from the arrays as they were recorded."""
+    data, c = spectrum.payload(MODELS), CASES.index(case)
+    for m, scale in enumerate(SCALES):
+        given = MODELS[scale]
+        for model, name in ((m, "romae"), (None, "harmonic")):
+            hidden, clean = ~given["observed"][c], np.float64(given["clean"][c])
+            filled = np.where(hidden, np.float64(given[name][level, c]), np.float64(given["noisy"][level, c]))
+            mse = np.mean((filled - clean)[hidden] ** 2)
+            fft = np.mean(np.abs(np.fft.fft(filled - clean) / T) ** 2)
+            found = spectrum.errors(data, spectrum.key(case), level, model)
+            # values travel to 1/200 and come from half precision: each is off by at most 0.0025 + 0.001, so are both
+            # root mean squares (the triangle inequality; Parseval for the spectrum)
+            assert math.sqrt(found[0]) == pytest.approx(math.sqrt(mse), abs=0.0035)
+            assert math.sqrt(T * found[1]) == pytest.approx(math.sqrt(T * fft), abs=0.0035)
+
+
+def test_what_is_sent_is_what_was_recorded():
+    data = spectrum.payload(MODELS)
+    for c, case in enumerate(CASES):
+        truth, filled, hidden = spectrum.series(data, spectrum.key(case), 1, 2)
+        np.testing.assert_allclose(truth, MODELS[99.0]["clean"][c], atol=2e-3)  # half precision up to 2
+        np.testing.assert_array_equal(hidden, ~MODELS[99.0]["observed"][c])
+        wanted = np.where(hidden, MODELS[99.0]["romae"][1, c], MODELS[99.0]["noisy"][1, c])
+        np.testing.assert_allclose(filled, wanted, atol=0.0025 + 3e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a.pop("romae"), "arrays of scale 10 lack romae"),
+        (lambda a: a.update(romae=a["romae"][:2]), "romae of scale 10 has shape"),
+        (lambda a: a.update(romae=a["romae"] * np.nan), "romae of scale 10 holds"),
+        (lambda a: a.update(clean=a["clean"] + 1), "clean of scale 10 differs"),
+    ],
+)
+def test_misfits_are_named(change, message):
+    models = {1.0: arrays(1.0), 10.0: arrays(10.0)}
+    change(models[10.0])
+    with pytest.raises(ValueError, match=message):
+        spectrum.payload(models)
+
+
+def test_other_misfits_are_named():
+    with pytest.raises(ValueError, match="models is empty"):
+        spectrum.payload({})
+    lone = {
+        name: a[:, :-1] if a.ndim == 3 else a[:-1] if len(a) == len(CASES) else a for name, a in arrays(1.0).items()
+    }
+    with pytest.raises(ValueError, match=r"lack the pairs 12\+12"):
+        spectrum.payload({1.0: lone})
+    fresh = arrays(1.0)
+    fresh["noisy"] = fresh["noisy"] + np.float16(0.1) * np.array([1, -1, 1], np.float16)[:, None, None]
+    with pytest.raises(ValueError, match="not one draw of noise"):
+        spectrum.payload({1.0: fresh})
+    with pytest.raises(ValueError, match="must agree"):
+        position_scale.explorable(MODELS, {1.0: METRICS[1.0]})
+    with pytest.raises(ValueError, match="metrics lack mse_noisy_3hz"):
+        position_scale.explorable(
+            MODELS, METRICS | {1.0: [{k: v for k, v in metrics(1, 0).items() if "_3hz" not in k}]}
+        )
+
+
+def test_what_is_computed_about_attention_is_what_the_model_does():
+    """Scores of a query that equals its key, by the package's rotations; weights by softmax."""
+    data, size = figure("position_scale").data, 7.0
+    for scale in SCALES:
+        at = torch.linspace(0, 1, T, dtype=torch.float64)[None, :, None] * scale
+        phase = rope.angles(at, rope.frequencies(16))[:, :, None]
+        x = torch.full((1, T, 1, 16), math.sqrt(size / 16))  # |q| |k| = size, shared by all channels
+        turned = rope.rotate(x, phase.cos(), phase.sin())[0, :, 0].double()
+        weight = ((turned @ turned[T // 2]) / 4).softmax(0)
+        assert position_scale.spread(scale, size, data) == pytest.approx(
+            float((-(weight * weight.log()).sum()).exp()),
+            rel=1e-4,  # float32 rotations
+        )
+    for scale in SCALES:  # with the norms that are said to be needed, a neighbour gets half
+        gap = scale / 99
+        ratio = math.exp(position_scale.needed(scale, data) / 4 * (position_scale.kernel(gap, 16, 0.75, 1e4) - 1))
+        assert ratio == pytest.approx(0.5)
+
+
+def test_curves_are_means_and_intervals_over_seeds():
+    data = figure("position_scale").data
+    for i, scale in enumerate(SCALES):
+        for f in (0, 7, 24):
+            found = results.summarise(m[f"mse_noisy_{f}hz"] for m in METRICS[scale])
+            assert data["curves"][i]["mean"][f] == pytest.approx(found.mean, rel=1e-3)
+            assert data["curves"][i]["low"][f] == pytest.approx(found.low, rel=1e-3)
+            assert data["curves"][i]["high"][f] == pytest.approx(found.high, rel=1e-3)
+    single = position_scale.explorable(MODELS, {scale: found[:1] for scale, found in METRICS.items()})
+    assert single.data["curves"][0]["low"] is None  # one run allows no interval
+
+
+def record(folder, seed: int, given: dict | None, **changes) -> None:
+    exp = Frequencies.small().replace(**changes)
+    path = results.record_path("frequencies", "small", changes, seed, root=folder)
+    if given:
+        results.save_arrays(path.with_suffix(".npz"), **given)
+    results.Record(
+        experiment="frequencies", preset="small", tier="reduced", config=exp.config(), seed=seed,
+        metrics=metrics(exp.position_scale, seed), history=[], parameters=1, device="cpu", precision="fp32",
+        wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0, versions={}, commit="content:0",
+        data_fingerprint="0", command="made up", deviations=[], created="2026-01-01T00:00:00Z",
+    ).save(path)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["spectrum", "position_scale"])
+def test_records_are_read(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    nothing = gallery(name)
+    assert nothing.data is None and "romae_lite run frequencies" in nothing.html() and "<script" not in nothing.html()
+    record(tmp_path, 0, arrays(1.0))
+    assert gallery(name).data["scales"] == [1.0]
+    record(tmp_path, 0, None, position_scale=10.0)  # no arrays beside it: passed over, and said so
+    record(tmp_path, 1, arrays(10.0), position_scale=10.0)
+    record(tmp_path, 0, arrays(99.0), position_scale=99.0, p=0.25)  # another setting: not part of the comparison
+    found = gallery(name)
+    assert found.data["scales"] == [1.0, 10.0] and "position_scale=10.0-s0.npz" in found.caption
+    if name == "position_scale":
+        assert [curve["runs"] for curve in found.data["curves"]] == [1, 2]
+        assert found.data["paper"]["24"] == 0.31
+        assert (found.data["dim"], found.data["p"], found.data["base"]) == (16, 0.75, 1e4)
+
+
+@pytest.mark.parametrize("name", ["spectrum", "position_scale"])
+def test_size_of_the_full_figure(name):
+    """With as many scales, frequencies and cases as the experiment records: below 300 kB."""
+    wide = {float(i): arrays(1.0) for i in range(7)}
+    figure_ = (
+        spectrum.explorable(wide)
+        if name == "spectrum"
+        else position_scale.explorable(wide, dict.fromkeys(wide, METRICS[1.0]))
+    )
+    import json
+
+    ours, full = len(CASES), 44
+    assert len(figure_.html()) + (full / ours - 1) * len(json.dumps(figure_.data["cases"])) * 0.9 < 300_000
+
+
+# --- in the browser ---------------------------------------------------------------------------------------------------
+
+
+def test_spectrum_agrees_with_python(visit):  # noqa: F811
+    made = figure("spectrum")
+    data, page = made.data, visit(made.html())
+    first, second = page.locator("[role=slider]").all()
+    for i, j, m, level in ((0, 3, 0, 0), (2, 2, 1, 1), (3, 1, 2, 2)):
+        first.press("Home")
+        for _ in range(i):
+            first.press("ArrowRight")
+        second.press("End")
+        for _ in range(3 - j):
+            second.press("ArrowLeft")
+        page.get_by_role("button", name=f"positions times {SCALES[m]:g}", exact=True).click()
+        page.locator("input[type=range]").fill(str(level))
+        now, pair = state(page), sorted((HERTZ[i], HERTZ[j]))
+        assert (now["frequencies"], now["scale"], now["noise"]) == (pair, SCALES[m], LEVELS[level])
+        case = spectrum.key(pair)
+        for name, model in (("romae", m), ("oracle", None)):
+            mse, fft = spectrum.errors(data, case, level, model)
+            assert now[f"mse_{name}"] == f"{mse:.4f}" and now[f"mse_{name}"] in page.locator(".sm-table").inner_text()
+            assert float(now[f"fft_{name}"]) == pytest.approx(fft, rel=0.06)  # two digits are shown
+        truth, filled, hidden = spectrum.series(data, case, level, None)
+        assert float(now["mse_zero"]) == pytest.approx(np.mean(truth[hidden] ** 2), abs=6e-5)
+        zero = np.where(hidden, 0, filled) - truth
+        assert float(now["fft_zero"]) == pytest.approx(np.mean(np.abs(np.fft.fft(zero) / T) ** 2), rel=0.06)
+
+
+def test_spectrum_points_and_peaks_stand_where_the_data_say(visit):  # noqa: F811
+    made = figure("spectrum")
+    page = visit(made.html())
+    page.get_by_role("button", name="second sine").click()
+    now = state(page)
+    assert len(now["frequencies"]) == 1
+    truth, filled, hidden = spectrum.series(made.data, spectrum.key(now["frequencies"]), 1, 0)
+    for cls, where in (("sm-seen", ~hidden), ("sm-romae", hidden)):
+        drawn = page.eval_on_selector_all(
+            f"circle.{cls}", "n => n.map(c => [+c.getAttribute('cx'), +c.getAttribute('cy')])"
+        )
+        drawn, order = np.array(drawn), np.flatnonzero(where)
+        assert np.corrcoef(drawn[:, 0], order)[0, 1] > 1 - 1e-9
+        assert np.corrcoef(drawn[:, 1], -filled[order])[0, 1] > 1 - 1e-9
+    bars = page.eval_on_selector_all(
+        "svg rect[fill-opacity], svg rect[style*=currentColor]", "n => n.map(r => +r.getAttribute('height'))"
+    )
+    wanted = np.abs(np.fft.rfft(truth)) / T * np.r_[1, np.full(T // 2, 2)]
+    assert np.corrcoef(bars, wanted)[0, 1] > 1 - 1e-9
+    page.locator("[role=slider]").nth(1).press("Home")  # moving the parked second sine brings it back
+    assert state(page)["frequencies"] == sorted([1, *now["frequencies"]])
+    assert page.get_by_role("button", name="second sine").get_attribute("aria-pressed") == "true"
+
+
+def test_spectrum_handles_follow_the_pointer(visit):  # noqa: F811
+    page = visit(figure("spectrum").html())
+    handle = page.locator("[role=slider]").first
+    before, box = state(page)["frequencies"], handle.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"] + 30, steps=8)  # the capture has to survive every redrawing on the way
+    page.mouse.up()
+    now = state(page)["frequencies"]
+    assert now != before and max(now) == 12 and handle.get_attribute("aria-valuetext") == "12 Hz"
+    page.wait_for_function(
+        "n => document.querySelector('[aria-live]').textContent.includes(n)", arg=state(page)["mse_romae"]
+    )
+
+
+def short(value: float) -> str:
+    """As the page writes it: three digits, none behind the point from 100, a power of ten from 10,000."""
+    if value >= 9995:
+        mantissa, power = f"{value:.1e}".split("e")
+        return f"{mantissa}e{int(power)}"
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")
+
+
+def test_position_scale_agrees_with_python(visit):  # noqa: F811
+    made = figure("position_scale")
+    data, page = made.data, visit(made.html())
+    scale, strength = page.locator("input[type=range]").all()
+    handle = page.locator("[role=slider]")
+    for i, hz, power in ((0, 0, 0), (1, 3, 2.5), (2, 1, 5.9)):
+        scale.fill(str(i))
+        strength.fill(str(power))
+        handle.press("Home")
+        for _ in range(hz):
+            handle.press("ArrowRight")
+        now = state(page)
+        assert (now["scale"], now["frequency"], now["runs"]) == (SCALES[i], HERTZ[hz], 3)
+        for name, key in (("error", "mean"), ("low", "low"), ("high", "high")):
+            assert now[name] == data["curves"][i][key][HERTZ[hz]]
+        assert now["spread"] == f"{position_scale.spread(SCALES[i], 10**power, data):.1f}"
+        assert now["needed"] == short(position_scale.needed(SCALES[i], data))
+        assert now["turn"] == short(SCALES[i] / 99)
+        assert now["mse"] == f"{position_scale.shown_mse(data, i, HERTZ[hz]):.4f}"
+        said = page.locator(".ps-said").inner_text()
+        assert now["needed"] in said and f"over {now['spread']} of 100" in said
+        assert now["mse"] in page.locator(".romae-live").inner_text()
+
+
+def test_position_scale_marker_follows_the_pointer(visit):  # noqa: F811
+    page = visit(figure("position_scale").html(), width=390)
+    handle = page.locator("[role=slider]")
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    assert state(page)["frequency"] == 12
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 400, box["y"] + 20, steps=8)
+    page.mouse.up()
+    assert state(page)["frequency"] == 1 and handle.get_attribute("aria-valuetext") == "1 Hz"
+    page.locator("input[type=range]").first.press("End")
+    assert state(page)["scale"] == 99

@@ -1,0 +1,217 @@
+"""The patient of chapter 07: what the page shows, against Python."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+
+from romae_lite import results
+from romae_lite.baselines import physionet as predictors
+from romae_lite.data.physionet import CHANNELS, HORIZON
+from romae_lite.experiments.physionet import PhysioNet
+from romae_lite.explorables import gallery, patient
+from romae_lite.tokens import Tokens
+
+K = 7
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A model that was never trained, its data, and its arrays."""
+    exp = PhysioNet.quick().replace(records=60, encoder="16x2x1x32", decoder="16x2x1x32")
+    model, data = exp.build(0), exp.data(0)
+    return exp, model, data, exp.arrays(model, data)
+
+
+def made_up(seed: int = 0) -> dict[str, np.ndarray]:
+    """Arrays laid out as the recorded ones, of three patients that do not exist. No model was asked."""
+    rng, lengths = np.random.default_rng(seed), (90, 120, 60)
+    parts = []
+    for n in lengths:
+        minute = np.sort(rng.integers(0, HORIZON + 1, n))
+        unit = np.unique(minute, return_inverse=True)[1]
+        channel = rng.choice([*range(4, 14), 19], n)
+        parts.append((minute, channel, rng.normal(size=n), rng.permutation(unit.max() + 1)[unit]))
+    minute, channel, value, rank = (np.concatenate(column) for column in zip(*parts, strict=True))
+    levels = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
+    shown = np.array([np.rint(levels * (p[3].max() + 1)).astype(int) for p in parts])
+    return dict(
+        minute=minute, channel=channel, value=value, rank=rank, shown=shown, levels=levels, grid=np.arange(0, 2881, 60),
+        romae=value + rng.normal(0, 0.5, (K, len(value))), chosen=np.tile([19, 4, 5, 6, 7, 8], (3, 1)),
+        curve=rng.normal(size=(3, K, 6, 49)), mean=np.arange(41.0), std=np.full(41, 2.0),
+        start=np.cumsum([0, *lengths]),
+    )  # fmt: skip
+
+
+def figure():
+    return patient.explorable(made_up())
+
+
+def test_errors_are_those_of_the_baselines(trained):
+    """The arrays of the experiment, scored by the figure, against the experiment's own predictors and metric."""
+    exp, model, data, arrays = trained
+    page = patient.payload(arrays)
+    for p in range(3):
+        part = slice(arrays["start"][p], arrays["start"][p + 1])
+        n = part.stop - part.start
+        one = next(
+            data.test[i : i + 1] for i in range(len(data.test))
+            if int(data.test.real[i].sum()) == n
+            and np.array_equal(data.test.values[i, :n, 0].numpy(), arrays["value"][part])
+        )  # fmt: skip
+        for k in range(K):
+            hidden = torch.zeros(1, one.values.shape[1], dtype=torch.bool)
+            hidden[0, :n] = torch.from_numpy(arrays["rank"][part] >= arrays["shown"][p, k])
+            one.aux["hidden"] = hidden
+            found = patient.errors(page, p, k)
+            for name, guess in (
+                ("romae", exp.predict(model, one, hidden)),
+                ("linear", predictors.linear(one, hidden.numpy())),
+                ("mean", predictors.mean(one, hidden.numpy())),
+            ):
+                # values and predictions travel rounded to 0.01, which moves a squared error of about 1 by less
+                assert found[name] == pytest.approx(exp.score(guess, one)["mse"], rel=0.02, abs=0.01)
+
+
+def test_curve_is_what_the_model_says_there(trained):
+    """A curve's points, asked for one by one."""
+    exp, model, data, arrays = trained
+    part, k, p = slice(arrays["start"][1], arrays["start"][2]), 4, 1
+    seen = arrays["rank"][part] < arrays["shown"][p, k]
+    position = np.stack((arrays["minute"][part] / HORIZON * exp.position_scale, arrays["channel"][part]), -1)[seen]
+    queries = [(g / HORIZON * exp.position_scale, c) for c in arrays["chosen"][p] for g in arrays["grid"]]
+    tokens = Tokens(
+        values=torch.cat((torch.from_numpy(arrays["value"][part][seen]), torch.zeros(len(queries))))[None, :, None],
+        positions=torch.from_numpy(np.concatenate((position, np.array(queries))))[None],
+    )
+    hidden = torch.arange(tokens.values.shape[1])[None] >= seen.sum()
+    expected = exp.predict(model, tokens, hidden)[0, seen.sum() :].reshape(6, 49)
+    np.testing.assert_allclose(arrays["curve"][p, k], expected, atol=1e-5)  # float32
+
+
+def test_arrays_are_small_and_uncover_whole_minutes(trained, tmp_path):
+    _, _, _, arrays = trained
+    results.save_arrays(tmp_path / "a.npz", **arrays)
+    for p in range(3):
+        part = slice(arrays["start"][p], arrays["start"][p + 1])
+        assert len(set(zip(arrays["minute"][part], arrays["rank"][part], strict=True))) == len(
+            set(arrays["minute"][part])
+        )
+        assert (np.diff(arrays["shown"][p]) > 0).all()
+        assert len(set(arrays["chosen"][p])) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [("romae", np.zeros((3, 3)), "romae has shape"), ("curve", np.full((3, K, 6, 49), np.nan), "curve holds")],
+)
+def test_misshapen_arrays_are_named(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        patient.payload(made_up() | {name: value})
+    with pytest.raises(ValueError, match="lack value"):
+        patient.payload({k: v for k, v in made_up().items() if k != "value"})
+
+
+def test_comes_from_a_record(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    assert gallery("patient").data is None and patient.COMMAND in gallery("patient").html()
+    path = tmp_path / "physionet" / "small-s0"
+    results.save_arrays(path.with_suffix(".npz"), **made_up())
+    results.Record(
+        experiment="physionet", preset="small", tier="smoke", config={}, seed=0, metrics={"mse": 0.4321},
+        history=[], parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0,
+        tokens_per_second=1.0, versions={}, commit="content:0", data_fingerprint="0", command="made up", deviations=[],
+        created="2026-01-01T00:00:00Z",
+    ).save(path.with_suffix(".json"))  # fmt: skip
+    assert "0.432" in gallery("patient").caption and "PhysioNet" in gallery("patient").caption
+    (tmp_path / "physionet" / "best-s0.npz").write_bytes(b"PK")
+    assert "best-s0.npz" in gallery("patient").caption
+
+
+# In the browser -----------------------------------------------------------------------------------------------------
+
+
+def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
+    data = figure().data
+    page = visit(figure().html())
+    assert state(page)["level"] == 4
+    for p in range(3):
+        page.get_by_role("button", name=f"Patient {p + 1}").press("Enter")
+        page.locator("input[type=range]").press("Home")
+        for k in range(K):
+            now, expected = state(page), patient.errors(data, p, k)
+            assert (now["patient"], now["level"]) == (p + 1, k)
+            for name, value in expected.items():
+                # both sides round to three digits, sums in another order
+                assert float(now[f"mse_{name}"]) == pytest.approx(value, abs=0.00051)
+                assert now[f"mse_{name}"] in page.locator(".pa-legend").inner_text()
+            ranks = np.array(data["patients"][p]["rank"])
+            assert now["seen"] == int((ranks < data["patients"][p]["shown"][k]).sum())
+            page.locator("input[type=range]").press("ArrowRight")
+
+
+def test_marker_by_pointer_and_keys(visit):  # noqa: F811
+    page = visit(figure().html())
+    handle, ground = page.locator("[role=slider]"), page.locator(".pa-bottom > div > div > svg").bounding_box()
+    box = handle.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(ground["x"] + ground["width"] - 16, box["y"] + 30, steps=5)
+    page.mouse.up()
+    assert state(page)["level"] == K - 1
+    handle.press("Home")
+    assert state(page)["level"] == 0 and handle.get_attribute("aria-valuenow") == "0"
+    assert page.locator("input[type=range]").input_value() == "0"
+    assert f"{state(page)['seen']} of 90" in handle.get_attribute("aria-valuetext")
+
+
+def test_points_are_filled_as_they_are_seen(visit):  # noqa: F811
+    data = figure().data["patients"][0]
+    page = visit(figure().html())
+    filled = """() => [...document.querySelectorAll(".pa-panel circle")]
+      .filter(circle => getComputedStyle(circle).fill !== "none").length"""
+    chosen = np.isin(data["channel"], data["chosen"][:3])
+    for k in (0, K - 1):
+        page.locator("input[type=range]").press("Home" if k == 0 else "End")
+        assert page.locator(".pa-panel circle").count() == chosen.sum()
+        assert page.evaluate(filled) == (chosen & (np.array(data["rank"]) < data["shown"][k])).sum()
+
+
+def test_curve_stands_where_the_data_say(visit):  # noqa: F811
+    """The curve brought back from pixels by the points, whose values are known."""
+    data = figure().data
+    one, k = data["patients"][0], 4
+    page = visit(figure().html())
+    panel = page.locator(".pa-panel").first
+    path = panel.locator("path.pa-romae").get_attribute("d")
+    drawn = np.array([list(map(float, pair.split())) for pair in path[1:].split("L")])
+    points = np.array(
+        panel.locator("circle").evaluate_all("c => c.map(n => [+n.getAttribute('cx'), +n.getAttribute('cy')])")
+    )
+    mine = np.array(one["channel"]) == one["chosen"][0]
+    across, up = (np.polyfit(points[:, i], np.array(one[name])[mine], 1) for i, name in ((0, "minute"), (1, "value")))
+    np.testing.assert_allclose(np.polyval(across, drawn[:, 0]), data["grid"], atol=1)  # 0.01 pixel is 0.1 minutes
+    np.testing.assert_allclose(np.polyval(up, drawn[:, 1]), one["curve"][k][0], atol=0.2)  # of 100
+
+
+def test_channels_and_curves_can_be_chosen(visit):  # noqa: F811
+    page = visit(figure().html())
+    names = [CHANNELS[c] for c in made_up()["chosen"][0]]
+    assert state(page)["channels"] == names[:3] and page.locator(".pa-panel").count() == 3
+    page.get_by_role("button", name=names[4], exact=True).click()
+    for name in names[:3]:
+        page.get_by_role("button", name=name, exact=True).click()
+    assert state(page)["channels"] == [names[4]]
+    page.get_by_role("button", name=names[4], exact=True).click()  # the last one stays
+    assert state(page)["channels"] == [names[4]] and page.locator(".pa-panel").count() == 1
+    assert page.locator("path.pa-linear").count() == 2  # the panel and the graph of errors
+    page.locator(".pa-legend button", has_text="straight lines").click()
+    assert state(page)["shown"]["linear"] is False and page.locator(".pa-panel path.pa-linear").count() == 0
+
+
+def test_fits_a_phone(visit):  # noqa: F811
+    page = visit(figure().html(), width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not math.isnan(float(state(page)["mse_romae"]))

@@ -1,0 +1,333 @@
+"""Chapter 01: its three explorables against the package that models run, and the chapter itself under papermill.
+
+Where a test moves a figure, the number that the page then shows is compared with one that Python computes, and Python's
+own twin of the arithmetic is compared with `romae_lite.rope` on torch tensors.
+"""
+
+import math
+import re
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from test_explorables import state, visit  # noqa: F401  (a fixture)
+from test_notebooks import code, outputs, papermill, tags, text_of
+
+from romae_lite import rope
+from romae_lite.explorables import attention_kernel, rope_precision, two_tokens
+
+
+def torch_score(q, k, positions, freqs) -> float:
+    """Dot product of q at one position and k at another, (D,) each, by the package's functions; halves are paired."""
+    where = torch.tensor(positions, dtype=torch.float64)[None]  # (1, 2, D)
+    phase = rope.angles(where, freqs)[:, :, None]  # (1, 2, 1, pairs)
+    turned = rope.rotate(torch.stack((q, k))[None, :, None].float(), phase.cos(), phase.sin())[0, :, 0].double()
+    return float(turned[0] @ turned[1])
+
+
+def halves(pairs) -> torch.Tensor:
+    """[(x0, y0), (x1, y1)] -> [x0, x1, y0, y1]: the channels in the package's layout."""
+    return torch.tensor(pairs, dtype=torch.float64).T.flatten()
+
+
+# --- two tokens -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("vectors", two_tokens.VECTORS)
+@pytest.mark.parametrize(("query", "key"), [(0.0, 0.0), (7.25, 2.0), (-29.9, 30.0), (3.3, -11.75)])
+def test_two_tokens_score_is_the_models(vectors, query, key):
+    q, k = map(halves, two_tokens.VECTORS[vectors])
+    freqs = rope.frequencies(two_tokens.DIM, two_tokens.P, two_tokens.BASE)
+    expected = torch_score(q, k, [[query], [key]], freqs)
+    limit = 4e-6 * float(q.norm() * k.norm())  # two rotations in float32
+    assert two_tokens.score(vectors, query, key) == pytest.approx(expected, abs=limit)
+    assert sum(two_tokens.parts(vectors, query, key)) == pytest.approx(two_tokens.score(vectors, query, key), abs=1e-12)
+
+
+def agrees(now: dict) -> None:
+    """The state of the two tokens is what Python makes of its positions."""
+    query, key = float(now["query"]), float(now["key"])
+    assert now["difference"] == f"{query - key:.2f}"
+    assert float(now["score"]) == pytest.approx(two_tokens.score(now["vectors"], query, key), abs=6e-5)
+    parts = [float(part) for part in now["parts"]]
+    assert parts == pytest.approx(two_tokens.parts(now["vectors"], query, key), abs=6e-5)  # four decimals are shown
+
+
+def test_two_tokens_by_keyboard(visit):  # noqa: F811
+    page = visit(two_tokens.explorable().html())
+    agrees(state(page))
+    start = state(page)
+    page.get_by_label("Position of the query").press("ArrowRight")
+    now = state(page)
+    assert now["query"] == "7.50" and now["key"] == start["key"] and now["score"] != start["score"]
+    agrees(now)
+    for key in ("PageUp", "ArrowLeft", "End", "Home"):
+        page.get_by_label("Both together").press(key)
+        moved = state(page)
+        agrees(moved)
+        assert moved["query"] != now["query"]
+        assert (moved["difference"], moved["score"], moved["parts"]) == (now["difference"], now["score"], now["parts"])
+    assert moved["key"] == "-30.00"  # the farthest that both can go
+    page.get_by_label("Position of the key").press("End")
+    agrees(state(page))
+    assert f"score {state(page)['score'].replace('-', '−')}" in page.locator(".tt-numbers").inner_text()
+    for name in two_tokens.VECTORS:
+        page.get_by_label("Query and key").select_option(name)
+        assert state(page)["vectors"] == name
+        agrees(state(page))
+
+
+def drag(page, node, dx: float, dy: float = 0) -> None:
+    box = node.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx, y + dy, steps=5)
+    page.mouse.up()
+
+
+def test_two_tokens_by_pointer(visit):  # noqa: F811
+    page = visit(two_tokens.explorable(query=10, key=-5, vectors="at odds").html())
+    start, width = state(page), page.locator(".romae-live svg").first.bounding_box()["width"]
+    unit = (width - 36) / (2 * two_tokens.REACH)  # pixels per unit of position
+    drag(page, page.get_by_label("Both together"), 8 * unit)
+    both = state(page)
+    assert float(both["query"]) == pytest.approx(18, abs=0.1)  # to a pixel, about a twelfth of a unit
+    assert (both["difference"], both["score"]) == (start["difference"], start["score"])
+    agrees(both)
+    drag(page, page.get_by_label("Position of the key"), -6 * unit)
+    one = state(page)
+    assert float(one["key"]) == pytest.approx(float(both["key"]) - 6, abs=0.1) and one["query"] == both["query"]
+    assert one["score"] != both["score"]
+    agrees(one)
+
+
+# --- the kernel -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+@pytest.mark.parametrize("preset", attention_kernel.PRESETS)
+def test_kernel_is_what_a_query_and_key_of_that_shape_score(preset, axes):
+    """A key of length 1 in every pair, a query of the pair's weight, turned back by its phase."""
+    weights, phases = attention_kernel.shaped(preset, axes)
+    q = halves([(w * math.cos(phi), -w * math.sin(phi)) for w, phi in zip(weights, phases, strict=True)])
+    k = halves([(1.0, 0.0)] * len(weights))
+    freqs = rope.frequencies(attention_kernel.DIM // axes, attention_kernel.P, attention_kernel.BASE)
+    for distance in ((0.0, 0.0), (5.0, 5.0), (-3.7, 12.25)):
+        expected = torch_score(q, k, [list(distance[:axes]), [0.0] * axes], freqs)
+        ours = attention_kernel.score(weights, phases, distance[:axes])
+        assert ours == pytest.approx(expected, abs=4e-6 * float(q.norm() * k.norm()))  # two rotations in float32
+
+
+def test_no_weight_is_above_the_largest(visit):  # noqa: F811
+    """At reach 1500 the peak is far narrower than a pixel; the probe stands on it."""
+    page = visit(attention_kernel.explorable(preset="5 back", reach=1500).html())
+    assert state(page)["at"] == ["5.00"] and state(page)["score"] == "8.0000" and state(page)["weight"] == "1.0000"
+    page.locator("input[type=range]").fill("300")
+    weights, phases = attention_kernel.shaped("5 back", 1)
+    expected = math.exp(attention_kernel.score(weights, phases, (300.0,)) - 8)
+    # the maximum, 8 at distance 5, is found to an eighth of a unit: 0.5 x 0.125^2 x (sum of squared frequencies, 1.11)
+    assert float(state(page)["weight"]) == pytest.approx(expected, rel=0.01, abs=6e-5)
+
+
+def test_five_back_looks_five_back():
+    weights, phases = attention_kernel.shaped("5 back", 1)
+    distances = np.linspace(-40, 40, 8001)
+    scores = [attention_kernel.score(weights, phases, (d,)) for d in distances]
+    assert distances[int(np.argmax(scores))] == pytest.approx(5, abs=1e-9) and max(scores) == pytest.approx(8)
+
+
+def kernel_agrees(now: dict) -> None:
+    weights, phases, at = ([float(v) for v in now[key]] for key in ("weights", "phases", "at"))
+    expected = attention_kernel.score(weights, phases, tuple(at))
+    # phases are shown to four decimals, and so is the score
+    assert float(now["score"]) == pytest.approx(expected, abs=6e-5 * (1 + sum(weights)))
+
+
+def test_kernel_by_keyboard(visit):  # noqa: F811
+    page = visit(attention_kernel.explorable().html())
+    kernel_agrees(state(page))
+    distance = page.locator("input[type=range]").first
+    for preset in attention_kernel.PRESETS:
+        page.get_by_role("button", name=preset).press("Enter")
+        assert state(page)["preset"] == preset
+        weights, phases = attention_kernel.shaped(preset, 1)
+        assert [float(w) for w in state(page)["weights"]] == weights
+        assert [float(phi) for phi in state(page)["phases"]] == pytest.approx(phases, abs=6e-5)
+        distance.fill("-12.3")
+        kernel_agrees(state(page))
+    page.get_by_label("Weight of pair 1,").press("End")
+    assert state(page)["weights"][0] == "2.00" and state(page)["preset"] is None
+    page.get_by_label("Phase of pair 2,").press("ArrowLeft")
+    kernel_agrees(state(page))
+    page.get_by_label("Axes").select_option("2")
+    page.get_by_label("Distance, axis 2").fill("3.5")
+    assert len(state(page)["at"]) == 2 and page.locator("input[type=range]").count() == 2
+    kernel_agrees(state(page))
+    page.get_by_label("Phase of pair 6 (axis 2)").press("Home")
+    kernel_agrees(state(page))
+
+
+def test_kernel_by_pointer(visit):  # noqa: F811
+    page = visit(attention_kernel.explorable(preset="all equal").html())
+    bar, before = page.get_by_label("Weight of pair 2,"), state(page)
+    drag(page, bar, 0, -300)  # past the top of the scale
+    assert state(page)["weights"][1] == "2.00" and state(page)["score"] != before["score"]
+    dial = page.get_by_label("Phase of pair 1,")
+    box = dial.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x + 12, y)
+    page.mouse.down()
+    for part in range(1, 7):  # a third of a turn, against the clock
+        page.mouse.move(x + 12 * math.cos(part * math.pi / 9), y - 12 * math.sin(part * math.pi / 9))
+    page.mouse.up()
+    assert float(state(page)["phases"][0]) == pytest.approx(2 * math.pi / 3, abs=0.15)  # a pixel of a 12-pixel dial
+    kernel_agrees(state(page))
+    plot = page.locator(".ak-map svg").bounding_box()
+    page.mouse.click(plot["x"] + plot["width"] * 0.75, plot["y"] + 60)
+    assert 10 < float(state(page)["at"][0]) < 30
+    kernel_agrees(state(page))
+
+
+def test_map_shows_the_kernel(visit):  # noqa: F811
+    """Opacity of a pixel of the map is |score| over the sum of weights, its colour the sign."""
+    page = visit(attention_kernel.explorable(preset="only fast", axes=2, reach=15).html())
+    n, blue = page.evaluate("""() => {
+      const c = document.querySelector(".ak-map canvas");
+      return [c.width, [...c.getContext("2d").getImageData(0, 0, c.width, c.width).data]];
+    }""")
+    image = np.reshape(blue, (n, n, 4))
+    weights, phases = attention_kernel.shaped("only fast", 2)
+    for column, row in ((60, 60), (10, 100), (93, 31), (31, 60)):
+        distance = (15 * (2 * column / 120 - 1), 15 * (1 - 2 * row / 120))
+        share = attention_kernel.score(weights, phases, distance) / sum(weights)
+        assert image[row, column, 3] / 255 == pytest.approx(abs(share), abs=0.01)  # one of 255 steps, rounded
+        if abs(share) > 0.1:
+            assert (image[row, column, 2] > image[row, column, 0]) == (share > 0)  # blue above red where positive
+
+
+@pytest.mark.parametrize("bad", [dict(preset="backwards"), dict(reach=12), dict(axes=3)])
+def test_kernel_refuses(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        attention_kernel.explorable(**bad)
+
+
+# --- precision --------------------------------------------------------------------------------------------------------
+
+
+def torch_drift(shift: float, way: str) -> float:
+    """The drift of the figure's score, with torch's tensors and the package's functions."""
+    q, k = (torch.from_numpy(x) for x in rope_precision.vectors())
+    freqs = rope.frequencies(rope_precision.DIM, rope_precision.P, rope_precision.BASE)
+    wide = torch.tensor([shift + at for at in rope_precision.TOKENS], dtype=torch.float64)
+    if way == "float32":
+        phase = wide.float()[:, None] * freqs.float()
+    elif way == "rope":
+        phase = rope.angles(wide[None, :, None], freqs)[0]
+    else:
+        phase = wide[:, None] * freqs
+    turned = []
+    for x, c, s in zip((q, k), phase.cos().double(), phase.sin().double(), strict=True):
+        first, second = x.chunk(2)
+        turned.append(torch.cat((first * c - second * s, second * c + first * s)))
+    score = float(turned[0] @ turned[1])
+    if (shift, way) == (0, "float64"):
+        return score
+    return score - torch_drift(0, "float64")
+
+
+# Cosines and sines in float32 may differ by a unit in the last place, 6e-8, between libraries: 32 channels of a product
+# of about one, twice. In float64 the same, 1e-16.
+LIBRARIES = {"float32": 5e-6, "rope": 5e-6, "float64": 1e-13}
+
+
+@pytest.mark.parametrize("way", rope_precision.WAYS)
+@pytest.mark.parametrize("shift", [1.0, 123.456, 1e4, 59_876.3412, 1e6, 1e7])
+def test_drift_is_torchs(shift, way):
+    ours = rope_precision.drift(shift, way, *rope_precision.vectors())
+    assert ours == pytest.approx(
+        torch_drift(shift, way), abs=LIBRARIES[way] + (1e-16 * shift if way == "float64" else 0)
+    )
+
+
+def test_what_the_figure_claims():
+    """Float32 drifts by a visible amount far out; the package does not, wherever the tokens are."""
+    assert abs(torch_drift(1e7, "float32")) > 0.05
+    for shift in (1.0, 1e3, 1e5, 1e7):
+        assert abs(torch_drift(shift, "rope")) < 1e-5
+
+
+def test_precision_agrees_with_torch_by_keyboard(visit):  # noqa: F811
+    page = visit(rope_precision.explorable(exponent=0).html())
+    marker, seen = page.get_by_label("How far both tokens are moved"), []
+    for key in ("Home", "PageUp", "PageUp", "ArrowRight", "PageUp", "PageUp", "End", "ArrowLeft"):
+        marker.press(key)
+        now = state(page)
+        seen.append(float(now["exponent"]))
+        shift = float(now["shift"])
+        assert shift == pytest.approx(10 ** seen[-1], rel=1e-11)
+        for way in rope_precision.WAYS:
+            expected, spread = torch_drift(shift, way), LIBRARIES[way]
+            # the state carries four digits; at 1e7, one rounding of a float64 position moves a score by some 1e-9
+            assert float(now[f"drift_{way}"]) == pytest.approx(expected, rel=1e-3, abs=spread + 1e-16 * shift)
+        apart = np.float32(shift + rope_precision.TOKENS[0]) - np.float32(shift + rope_precision.TOKENS[1])
+        assert float(now["apart"]) == pytest.approx(float(apart), rel=1e-7)
+    assert seen == pytest.approx([0, 1, 2, 2.1, 3.1, 4.1, 7, 6.9])
+    assert now["score_float32"].replace("-", "−") in page.locator(".rp-table").inner_text()
+
+
+def test_precision_by_pointer(visit):  # noqa: F811
+    page = visit(rope_precision.explorable(exponent=1).html())
+    drag(page, page.get_by_label("How far both tokens are moved"), 1500)
+    assert state(page)["exponent"] == "7.00"
+    slider = page.locator("input[type=range]")
+    assert slider.input_value() == "7"
+    box = slider.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert float(state(page)["exponent"]) == pytest.approx(3.5, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: two_tokens.explorable(query=31), "query"),
+        (lambda: two_tokens.explorable(key=-31), "key"),
+        (lambda: two_tokens.explorable(vectors="none"), "vectors"),
+        (lambda: rope_precision.explorable(exponent=8), "exponent"),
+    ],
+)
+def test_the_others_refuse(make, name):
+    with pytest.raises(ValueError, match=name):
+        make()
+
+
+# --- the chapter ------------------------------------------------------------------------------------------------------
+
+
+def test_papermill_trains_on_what_it_is_told(tmp_path):
+    out = tmp_path / "out.ipynb"
+    done = papermill(out, "-p", "n_train", "256", "-p", "seed", "3", chapter="01_rope")
+    assert done.returncode == 0, done.stderr[-3000:]
+    text = "\n".join(text_of(output) for output in outputs(nbformat.read(out, as_version=4)))
+    assert "256 series, 1 epoch(s), 4 steps" in text and "seed 3" in text
+    for name in ("continuous", "quantised", "absolute", "no positions"):
+        assert re.search(rf"^{name} +test MSE \d+\.\d+", text, re.M), name
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "names"),
+    [
+        ("n_trian", "5", ["n_trian", "n_train"]),  # misspelt: says what was meant
+        ("n_train", "10", ["n_train", "10", "256"]),  # out of range
+        ("lr", "-1", ["lr", "-1"]),  # a setting of the optimiser
+    ],
+)
+def test_papermill_names_a_wrong_parameter(tmp_path, name, value, names):
+    out = tmp_path / "out.ipynb"
+    done = papermill(out, "-p", name, value, chapter="01_rope")
+    assert done.returncode != 0
+    assert all(word in done.stderr[-1500:] for word in names), done.stderr[-1500:]
+    ran = [cell for cell in code(nbformat.read(out, as_version=4)) if cell.execution_count]
+    assert len(ran) <= 4, "it went on before it looked at the parameters"
+    assert any("parameters" in tags(cell) for cell in ran)

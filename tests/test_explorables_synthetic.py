@@ -1,0 +1,270 @@
+"""The synthetic explorable: the page's model and Gaussian process against the package's, moved by key and pointer."""
+
+import base64
+
+import numpy as np
+import pytest
+import torch
+from test_explorables import state, visit  # noqa: F401
+
+from romae_lite import results
+from romae_lite.baselines.synthetic import posterior
+from romae_lite.data import synthetic as generator
+from romae_lite.experiments.synthetic import Synthetic
+from romae_lite.explorables import gallery, synthetic
+from romae_lite.tokens import Tokens
+
+SIZES = dict(encoder="32x2x2x48", decoder="16x2x2x40")  # unlike each other, to tell them apart
+
+
+def model(cls: bool = True, seed: int = 0):
+    """An untrained model whose weights half precision can hold, large enough for every part of it to matter."""
+    exp = Synthetic.mini().replace(**SIZES, cls=cls)
+    net = exp.build(seed).eval()
+    generator_ = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for p in net.parameters():
+            p.copy_((p * 2 + 0.3 * torch.randn(p.shape, generator=generator_)).half().float())
+    return exp, net
+
+
+def weights(net) -> dict[str, np.ndarray]:
+    return {name: w.numpy() for name, w in net.state_dict().items()}
+
+
+def figure(cls: bool = True, **opening):
+    exp, net = model(cls)
+    return synthetic.explorable(weights(net), exp.config(), **opening)
+
+
+def by_the_package(exp, net, noisy: np.ndarray, observed: list[int]) -> np.ndarray:
+    t = generator.GRIDS["authors"][0]
+    tokens = Tokens(
+        values=torch.from_numpy(noisy).float()[None, :, None],
+        positions=torch.from_numpy(t * exp.scale)[None, :, None],
+    )
+    seen = np.isin(np.arange(50), observed)[None]
+    return exp.predict(net, tokens, seen)[0][~seen[0]]
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [False, True])
+@pytest.mark.parametrize("observed", [[7], [3, 4, 30], list(range(0, 40, 2))])
+def test_numpy_forward_pass_is_the_models(cls, observed):
+    exp, net = model(cls)
+    data = synthetic.payload(weights(net), exp.config())
+    _, noisy, _ = synthetic.series(data, 3)
+    found = synthetic.romae(data, observed, noisy[observed])
+    expected = by_the_package(exp, net, noisy, observed)
+    assert np.ptp(expected) > 0.1  # or the next line would say little
+    np.testing.assert_allclose(found, expected, atol=1e-4)  # the model computes in float32
+
+
+def test_grid_and_posterior_are_the_packages():
+    data = figure().data
+    t, references = generator.GRIDS["authors"]
+    np.testing.assert_allclose(data["t"], t, atol=1e-12)
+    np.testing.assert_allclose(data["references"], references, atol=1e-12)
+    assert (data["sharpness"], data["noise"]) == (generator.SHARPNESS, generator.NOISE)
+    shown = Synthetic.mini().shown
+    assert synthetic.TRAINED == (shown.start, shown.stop - 1)
+    np.testing.assert_allclose(synthetic.basis(data), generator.weights(t, "authors"), atol=1e-12)
+    _, noisy, order = synthetic.series(data, 5)
+    seen = np.isin(np.arange(50), order[:6])
+    mean, sd = synthetic.posterior(data, order[:6], noisy[order[:6]])
+    exact, variance = posterior(noisy[None], seen[None], "authors")
+    np.testing.assert_allclose(mean, exact[0], atol=1e-9)
+    np.testing.assert_allclose(sd**2, variance[0], atol=1e-9)
+
+
+def test_pages_series_are_like_the_generators():
+    """Heights and noise of many of them: standard normal and 0.1; orders are permutations."""
+    data = figure().data
+    found = [synthetic.series(data, n) for n in range(300)]
+    noise = np.concatenate([noisy - clean for clean, noisy, _ in found])
+    heights = np.concatenate([np.linalg.lstsq(synthetic.basis(data), clean, rcond=None)[0] for clean, *_ in found])
+    for draws, sigma in ((heights, 1.0), (noise, 0.1)):
+        assert abs(draws.mean()) < 4 * sigma / np.sqrt(draws.size)
+        assert abs(draws.std() - sigma) < 4 * sigma / np.sqrt(2 * draws.size)
+    assert all(sorted(order) == list(range(50)) for *_, order in found)
+    first = np.array([order[0] for *_, order in found])
+    assert abs(first.mean() - 24.5) < 4 * 14.43 / np.sqrt(300)  # uniform over 50 points
+
+
+def test_weights_survive_the_way_to_the_page():
+    exp, net = model()
+    data = synthetic.payload(weights(net), exp.config())
+    flat = np.frombuffer(base64.b64decode(data["weights"]), np.float16)
+    assert [name for name, _ in data["shapes"]] == list(net.state_dict())
+    np.testing.assert_array_equal(flat, np.concatenate([w.numpy().ravel() for w in net.state_dict().values()]))
+
+
+@pytest.mark.parametrize(
+    ("weight_change", "config_change", "message"),
+    [
+        ({"mask_token": None}, {}, "mask_token"),
+        ({"head.3.weight": np.zeros(3)}, {}, "head.3.weight"),
+        ({"mask_token": np.full(16, 1e6)}, {}, "mask_token holds"),
+        ({}, {"grid": "hetvae"}, "grid='authors'"),
+        ({}, {"encoding": "absolute"}, "encoding='rope'"),
+        ({}, {"encoder": "tiny"}, "encoder is 'tiny'"),
+        ({}, {"encoder": "32x2x3x48"}, "encoder.stack.blocks.2"),
+    ],
+)
+def test_what_the_page_cannot_compute_is_refused(weight_change, config_change, message):
+    exp, net = model()
+    given = {k: w for k, w in (weights(net) | weight_change).items() if w is not None}
+    with pytest.raises(ValueError, match=message):
+        synthetic.payload(given, exp.config() | config_change)
+
+
+def test_mini_is_light_enough_for_a_page():
+    exp = Synthetic.mini()
+    html = synthetic.explorable(weights(exp.build(0)), exp.config()).html()
+    assert len(html.encode()) < 300_000
+
+
+def record(folder, seed: int, given: dict, config: dict) -> None:
+    path = folder / "synthetic" / f"mini-s{seed}"
+    results.save_arrays(
+        path.with_suffix(".npz"), **{f"weights.{name}": w.astype(np.float16) for name, w in given.items()}
+    )
+    results.Record(
+        experiment="synthetic", preset="mini", tier="smoke", config=config, seed=seed,
+        metrics={"mse_clean": 0.2345 + seed, "mse_clean_gp": 0.1234}, history=[], parameters=1, device="cpu",
+        precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0, versions={}, commit="content:0",
+        data_fingerprint="0", command=f"made up {seed}", deviations=[], created="2026-01-01T00:00:00Z",
+    ).save(path.with_suffix(".json"))  # fmt: skip
+
+
+def test_comes_from_the_first_record_that_can_be_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    nothing = gallery("synthetic")
+    assert nothing.data is None and "--preset mini" in nothing.html() and "<script" not in nothing.html()
+    exp, net = model()
+    for seed in (10, 2):
+        record(tmp_path, seed, weights(net), exp.config())
+    chosen = gallery("synthetic")
+    assert all(word in chosen.caption for word in ("made up 2", "2.2345", "0.1234"))
+    assert chosen.data == synthetic.payload(weights(net), exp.config())
+    (tmp_path / "synthetic" / "mini-s2.npz").write_bytes(b"PK no archive")
+    again = gallery("synthetic")
+    assert "made up 10" in again.caption and "mini-s2.npz" in again.caption
+
+
+# --- in the browser ---------------------------------------------------------------------------------------------------
+
+
+def agrees(page, exp, net, data) -> dict:
+    """Everything the page says about what it shows, against the package (RoMAE) and closed forms (the rest)."""
+    now = state(page)
+    observed = sorted(now["observed"])
+    clean, noisy, _ = synthetic.series(data, now["series"])
+    expected = by_the_package(exp, net, noisy, observed)
+    np.testing.assert_allclose(np.array(now["romae"], float), expected, atol=1e-3)
+    seen = np.isin(np.arange(50), observed)
+    mean, variance = posterior(noisy[None], seen[None], "authors")
+    np.testing.assert_allclose(np.array(now["gp"], float), mean[0][~seen], atol=1e-4)  # shown to four decimals
+    np.testing.assert_allclose(np.array(now["sd"], float), np.sqrt(variance[0][~seen]), atol=1e-4)
+    assert now["hidden"] == np.flatnonzero(~seen).tolist()
+    for key, value in (
+        ("mse_romae", np.mean((expected - clean[~seen]) ** 2)),
+        ("mse_gp", np.mean((mean[0] - clean)[~seen] ** 2)),
+        ("expected", np.mean(variance[0][~seen])),
+    ):
+        assert float(now[key]) == pytest.approx(value, abs=1e-3, rel=1e-3)
+        assert now[key] in page.locator(".sy-legend").inner_text()
+    return now
+
+
+def test_page_computes_what_the_package_computes(visit):  # noqa: F811
+    for cls in (False, True):
+        exp, net = model(cls)
+        shown = synthetic.explorable(weights(net), exp.config())
+        page = visit(shown.html())
+        assert len(agrees(page, exp, net, shown.data)["observed"]) == 5
+        slider = page.locator("input[type=range]")
+        slider.press("End")
+        assert len(agrees(page, exp, net, shown.data)["observed"]) == 20
+        page.get_by_role("button", name="New series").click()
+        assert agrees(page, exp, net, shown.data)["series"] == 8
+        slider.press("Home")
+        assert len(agrees(page, exp, net, shown.data)["observed"]) == 1
+        assert "trained with 3 to 10" in state(page)["note"]
+        page.get_by_role("slider", name="Observed point 1").press("End")
+        assert agrees(page, exp, net, shown.data)["observed"] == [49]
+
+
+def test_points_are_dragged_along_the_curve(visit):  # noqa: F811
+    exp, net = model()
+    shown = synthetic.explorable(weights(net), exp.config())
+    page = visit(shown.html())
+    before = state(page)["observed"]
+    handle, ground = page.get_by_role("slider", name="Observed point 1"), page.locator(".sy-plot svg").bounding_box()
+    dot = handle.locator("circle").last.bounding_box()
+    page.mouse.move(dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(ground["x"] + ground["width"] - 14, ground["y"] + 5, steps=9)  # the last point of the grid
+    now = agrees(page, exp, net, shown.data)
+    assert now["observed"] == [49, *before[1:]] != before
+    page.mouse.move(ground["x"] + 42, ground["y"] + 150, steps=9)  # the first
+    page.mouse.up()
+    page.mouse.move(ground["x"] + 300, ground["y"] + 50)  # let go of: nothing more happens
+    assert agrees(page, exp, net, shown.data)["observed"] == [0, *before[1:]]
+    # it sits on the noisy series, wherever the pointer was
+    _, noisy, _ = synthetic.series(shown.data, 7)
+    height = page.evaluate("document.querySelector('.sy-plot svg').viewBox.baseVal.height")
+    cy = float(handle.locator("circle").last.get_attribute("cy"))
+    assert cy == pytest.approx(np.interp(noisy[0], [-3, 3], [height - 34, 10]), abs=0.01)
+    assert f"value {noisy[0]:.2f}" in handle.get_attribute("aria-valuetext")
+
+
+def test_two_points_never_share_a_place(visit):  # noqa: F811
+    exp, net = model()
+    shown = synthetic.explorable(weights(net), exp.config())
+    page = visit(shown.html())
+    page.get_by_role("button", name="Crowd").click()
+    assert agrees(page, exp, net, shown.data)["observed"] == [23, 24, 25, 26, 27]
+    first = page.get_by_role("slider", name="Observed point 1")
+    first.press("ArrowRight")  # over its neighbours
+    assert state(page)["observed"] == [28, 24, 25, 26, 27]
+    first.press("ArrowLeft")
+    assert state(page)["observed"] == [23, 24, 25, 26, 27]
+    first.press("End")
+    page.get_by_role("slider", name="Observed point 2").press("End")  # taken: stops before it
+    assert state(page)["observed"][:2] == [49, 48]
+    first.press("ArrowRight")  # the end of the grid
+    assert state(page)["observed"][0] == 49
+    page.get_by_role("button", name="Spread evenly").click()
+    assert agrees(page, exp, net, shown.data)["observed"] == [5, 15, 25, 35, 45]  # middles of fifths, rounded up
+
+
+def test_curves_stand_where_the_numbers_say(visit):  # noqa: F811
+    page = visit(figure().html())
+    now = state(page)
+    height = page.evaluate("document.querySelector('.sy-plot svg').viewBox.baseVal.height")
+    paths = page.eval_on_selector_all(".sy-plot svg > path", "nodes => nodes.map(n => n.getAttribute('d'))")
+    drawn = np.array([list(map(float, pair.split())) for pair in paths[3][1:].split("L")])  # band, truth, gp, romae
+    values = 3 - 6 * (drawn[:, 1] - 10) / (height - 44)
+    # coordinates carry two decimals, at about fifty pixels to the unit
+    np.testing.assert_allclose(values, np.array(now["romae"], float), atol=1e-3)
+
+
+def test_curves_can_be_hidden_and_the_band_goes_with_the_process(visit):  # noqa: F811
+    page = visit(figure().html())
+    shown = "() => [...document.querySelectorAll('.sy-plot svg > path')].filter(p => p.getClientRects().length).length"
+    assert page.evaluate(shown) == 4
+    for left, name in ((3, "RoMAE"), (1, "Gaussian process"), (0, "True curve")):
+        button = page.locator(".sy-legend > button", has_text=name)
+        button.click()
+        assert button.get_attribute("aria-pressed") == "false" and page.evaluate(shown) == left
+
+
+def test_what_is_spoken_says_the_numbers(visit):  # noqa: F811
+    page = visit(figure().html())
+    page.locator("input[type=range]").press("ArrowRight")
+    now = state(page)
+    page.wait_for_function("n => document.querySelector('[aria-live]').textContent.includes(n)", arg=now["mse_romae"])
+    assert "6 points observed" in page.locator("[aria-live]").text_content()
