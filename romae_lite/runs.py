@@ -101,7 +101,7 @@ def run(
             torch.cuda.reset_peak_memory_stats()
         data = exp.data(planned.seed)
         model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
-        metrics = exp.evaluate(model, data.test) | exp.baselines(data.test)
+        metrics = exp.evaluate(model, data.test) | exp.compare(data)
         record = Record(
             experiment=planned.experiment,
             preset=planned.preset,

@@ -118,6 +118,7 @@ def fit(
     stop: Callable[[], bool] = lambda: False,
     device: str | None = None,
     settings: dict | None = None,
+    order: Callable[[torch.Generator], Tensor] | None = None,
 ) -> list[dict]:
     """Train the model in place; return its history.
 
@@ -127,6 +128,7 @@ def fit(
     checkpoint  file to save to about every ``save_every`` seconds and to resume from if it exists
     logs        how many entries the history has; each goes to ``log`` too, with the run's number of steps
     stop        asked after every step; where true, saves and raises Interrupted
+    order       order(generator) -> (n,) indices of an epoch's samples; consecutive ones make a batch. By default random
     settings    whatever else a run must share with the one whose checkpoint it goes on from, as JSON-able values
 
     History entries: epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second, and the metrics.
@@ -134,6 +136,7 @@ def fit(
     """
     accelerator = accelerator_for(recipe.precision, device)
     model.to(accelerator.device)
+    lengths = train.real.sum(1).cpu()
     train = train.to(accelerator.device)
     trained, *optimizers = accelerator.prepare(model, *_optimizers(model, recipe))
     if recipe.compile:
@@ -155,8 +158,9 @@ def fit(
         for step in range(state.step, total):
             epoch, i = divmod(step, per_epoch)
             if i == 0 or step == state.step:
-                order = torch.randperm(len(train), generator=seeded(seed, 1, epoch))
-            index = order[i * recipe.batch : (i + 1) * recipe.batch]
+                generator = seeded(seed, 1, epoch)
+                samples = torch.randperm(len(train), generator=generator) if order is None else order(generator)
+            index = samples[i * recipe.batch : (i + 1) * recipe.batch]
             index = index[rank::world] if len(index) >= world else index
             torch.manual_seed(mixed(seed, 2, step, rank))  # dropout
             for optimizer in optimizers:
@@ -172,7 +176,7 @@ def fit(
                 optimizer.step()
                 optimizer.zero_grad()
             running += value.detach()
-            state.tokens += batch.values.shape[0] * batch.values.shape[1] * world
+            state.tokens += int(lengths[index].sum()) * world  # padding is no work done
             state.step, state.seconds = step + 1, time.monotonic() - started
 
             if state.step in marks:

@@ -117,6 +117,14 @@ class Experiment:
         """Metrics of other predictors on the same test set."""
         return {}
 
+    def compare(self, data: Splits) -> dict[str, float]:
+        """`baselines` on the test set, and those that learn from the training set, where there are any."""
+        return self.baselines(data.test)
+
+    def order(self, train: Tokens, generator: torch.Generator) -> Tensor:
+        """The order of an epoch's samples, (n,) indices; consecutive ones make a batch."""
+        return torch.randperm(len(train), generator=generator)
+
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
         """Small arrays to keep beside the record, for figures."""
         return {}
@@ -131,7 +139,8 @@ class Experiment:
         history = fit(
             model, data.train, self.loss, self.recipe(len(data.train)), seed=seed,
             validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
-            checkpoint=checkpoint, log=log, settings=self.config(), **options,
+            checkpoint=checkpoint, log=log, settings=self.config(),
+            order=lambda generator: self.order(data.train, generator), **options,
         )  # fmt: skip
         return model, history
 

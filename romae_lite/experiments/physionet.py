@@ -144,6 +144,10 @@ class PhysioNet(Experiment):
         batch = trim(batch)
         return masked_loss(model, batch, self.mask(batch, generator))
 
+    def order(self, train: Tokens, generator: torch.Generator) -> Tensor:
+        """Batches of records of like length."""
+        return by_length(train.real.sum(1), self.batch, generator)
+
     @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, hidden: Tensor, batch: int = 32) -> np.ndarray:
         """Standardised predictions of the hidden values, zero elsewhere: (n, N) float64. Records of like length are
