@@ -178,11 +178,12 @@ def test_explorables_react_to_the_pointer(visit, with_figures, view):
                         break
                 assert state(figure) != before, f"{page}: a range input does not answer to the pointer"
             for handle in controls(figure, "[role=slider]"):
+                if handle.get_attribute("aria-valuemin") == handle.get_attribute("aria-valuemax"):
+                    continue  # what was dragged before has left it a single value
                 handle.scroll_into_view_if_needed()
                 before, box = state(figure), handle.bounding_box()
                 x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-                # along both axes and both ways, and farther where a step of the figure is wide
-                for dx, dy in ((60, 0), (-60, 0), (0, 60), (0, -60), (160, 0), (-160, 0), (0, 160), (0, -160)):
+                for dx, dy in ((60, 0), (-60, 0), (0, 60), (0, -60)):
                     tab.mouse.move(x, y)
                     tab.mouse.down()
                     tab.mouse.move(x + dx, y + dy, steps=6)
