@@ -13,6 +13,7 @@ The contract of the page, which the browser tests hold every explorable to:
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -78,3 +79,17 @@ class Explorable:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": f"<Explorable {self.name}: {self.title}>"}
+
+
+def not_recorded(name: str, title: str, command: str, reasons: Sequence[str] = ()) -> Explorable:
+    """Stands where a figure of recorded runs will be once there are any: says which command makes one, and the reasons
+    why what there is cannot be drawn."""
+    body = svg.label(360, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
+    body += svg.label(360, 92, f"Run: {command}", text_anchor="middle", font_family="monospace", font_size=10)
+    return Explorable(
+        name=name,
+        data=None,
+        fallback=svg.picture(720, 130, body),
+        title=f"{title}: not recorded yet",
+        caption=" ".join([f"This figure shows recorded runs. To record one: {command}.", *reasons]),
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from . import svg
-from .explorable import Explorable
+from .explorable import Explorable, not_recorded
 from .palette import PALETTE
 from .rotary_clock import frequencies
 
@@ -128,19 +128,6 @@ def explorable(models: Sequence[Answers], low: float = 1.0, high: float = 50.0, 
     )
 
 
-def missing(reasons: Sequence[str] = ()) -> Explorable:
-    """Stands where the figure will be once there is a record."""
-    body = svg.label(320, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
-    body += svg.label(320, 92, f"Run: {COMMAND}", text_anchor="middle", font_family="monospace")
-    return Explorable(
-        name="moving_tokens",
-        data=None,
-        fallback=svg.picture(640, 130, body),
-        title="Move everything, and see who notices: not recorded yet",
-        caption=" ".join([f"This figure draws recorded runs. To record one: {COMMAND}.", *reasons]),
-    )
-
-
 def describe(record) -> tuple[str, str]:
     """Name and anchor of the model that a record of "position" holds."""
     config, paper = record.config, record.preset == "paper"
@@ -188,6 +175,6 @@ def from_results(root: Path | None = None) -> Explorable:
         except (ValueError, OSError, KeyError) as error:
             reasons.append(f"{path.stem} cannot be used ({error}).")
     if not found:
-        return missing(reasons)
+        return not_recorded("moving_tokens", "Move everything, and see who notices", COMMAND, reasons)
     models = sorted(found.values(), key=lambda model: ORDER.index(model.anchor))
     return explorable(models, note=" ".join(["Every answer is recorded.", *reasons]))

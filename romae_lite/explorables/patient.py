@@ -12,7 +12,7 @@ import numpy as np
 
 from ..data.physionet import CHANNELS, HORIZON, UNITS
 from . import svg
-from .explorable import Explorable
+from .explorable import Explorable, not_recorded
 from .palette import PALETTE
 
 SCALE = 100  # standardised values travel as whole numbers of 0.01
@@ -119,19 +119,6 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     )
 
 
-def missing(reasons: list[str]) -> Explorable:
-    """Stands where the figure will be once there is a record."""
-    body = svg.label(320, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
-    body += svg.label(320, 92, f"Run: {COMMAND}", text_anchor="middle", font_family="monospace")
-    return Explorable(
-        name="patient",
-        data=None,
-        fallback=svg.picture(640, 130, body),
-        title="A patient: not recorded yet",
-        caption=" ".join([f"This figure draws a recorded run. To record one: {COMMAND}.", *reasons]),
-    )
-
-
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else "paper", else "small", under results/physionet."""
     from .. import results  # here: the other figures need nothing but the standard library and numpy
@@ -157,4 +144,4 @@ def from_results(root: Path | None = None) -> Explorable:
             return explorable(results.load_arrays(path), source)
         except (ValueError, OSError, KeyError) as error:
             reasons.append(f"{path.name} cannot be used ({error})")
-    return missing(reasons)
+    return not_recorded("patient", "A patient", COMMAND, reasons)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from . import svg
-from .explorable import Explorable
+from .explorable import Explorable, not_recorded
 from .moving_tokens import ORDER, blind, describe
 from .palette import PALETTE
 
@@ -98,19 +98,6 @@ def explorable(sweeps: Sequence[Sweep], note: str = "") -> Explorable:
     )
 
 
-def missing(reasons: Sequence[str] = ()) -> Explorable:
-    """Stands where the figure will be once there is a record."""
-    body = svg.label(320, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
-    body += svg.label(320, 92, f"Run: {COMMAND}", text_anchor="middle", font_family="monospace")
-    return Explorable(
-        name="position_error",
-        data=None,
-        fallback=svg.picture(640, 130, body),
-        title="How far off, and where? Not recorded yet",
-        caption=" ".join([f"This figure draws recorded runs. To record one: {COMMAND}.", *reasons]),
-    )
-
-
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the records of "position_range" and "position": every setting recorded, with all its seeds."""
     from .. import results  # here: the other figures need nothing but the standard library and numpy
@@ -135,7 +122,7 @@ def from_results(root: Path | None = None) -> Explorable:
         _sweep(name, group) for name, group in sorted(groups.items(), key=lambda item: _rank(item[1][0][0])) if group
     ]
     if not sweeps:
-        return missing(reasons)
+        return not_recorded("position_error", "How far off, and where", COMMAND, reasons)
     return explorable(sweeps, note=" ".join(["Every error is recorded.", *reasons]))
 
 

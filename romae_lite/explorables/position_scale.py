@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from . import svg
-from .explorable import Explorable
+from .explorable import Explorable, not_recorded
 from .palette import PALETTE
 from .rotary_clock import frequencies
-from .spectrum import missing, models_from, payload, recorded, series
+from .spectrum import COMMAND, models_from, payload, recorded, series
 
 
 def kernel(distance: float, dim: int, p: float, base: float) -> float:
@@ -137,7 +137,7 @@ def from_results(root: Path | None = None) -> Explorable:
     models, more = models_from(found)
     reasons += more
     if not models:
-        return missing("position_scale", "Position scale", reasons)
+        return not_recorded("position_scale", "Position scale", COMMAND, reasons)
     paper = {
         int(claim.metric.removeprefix("mse_noisy_").removesuffix("hz")): claim.value
         for claim in CLAIMS

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from . import svg
-from .explorable import Explorable
+from .explorable import Explorable, not_recorded
 from .palette import PALETTE
 
 UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
@@ -149,19 +149,6 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
     )
 
 
-def missing(name: str, title: str, reasons: list[str]) -> Explorable:
-    """Stands where a figure will be once there is a record."""
-    body = svg.label(360, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
-    body += svg.label(360, 92, f"Run: {COMMAND}", text_anchor="middle", font_family="monospace", font_size=10)
-    return Explorable(
-        name=name,
-        data=None,
-        fallback=svg.picture(720, 130, body),
-        title=f"{title}: not recorded yet",
-        caption=" ".join([f"This figure draws recorded runs. To record one: {COMMAND}.", *reasons]),
-    )
-
-
 def recorded(root: Path | None = None) -> tuple[dict[float, list], list[str]]:
     """Records of the preset "small" that differ from it in the position scale only: scale -> records by seed, with
     the path of each as (record, path); and what could not be read."""
@@ -199,7 +186,7 @@ def from_results(root: Path | None = None) -> Explorable:
     models, more = models_from(found)
     reasons += more
     if not models:
-        return missing("spectrum", "Spectrum", reasons)
+        return not_recorded("spectrum", "Spectrum", COMMAND, reasons)
     scales = ", ".join(f"{scale:g}" for scale in models)
     source = f"Recorded runs: preset small, the first seed at position scale {scales}."
     return explorable(models, " ".join([source, *reasons]))

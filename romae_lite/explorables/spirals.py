@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from . import svg
-from .explorable import Explorable
+from .explorable import Explorable, not_recorded
 from .palette import PALETTE
 
 MODELS = ("romae", "bayes")
@@ -110,20 +110,6 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     )
 
 
-def missing(reasons: list[str]) -> Explorable:
-    """Stands where the figure will be once there is a record."""
-    command = "python -m romae_lite run spirals --preset best --seeds 0"
-    body = svg.label(320, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
-    body += svg.label(320, 92, f"Run: {command}", text_anchor="middle", font_family="monospace")
-    return Explorable(
-        name="spirals",
-        data=None,
-        fallback=svg.picture(640, 130, body),
-        title="Spirals: not recorded yet",
-        caption=" ".join([f"This figure draws a recorded run. To record one: {command}.", *reasons]),
-    )
-
-
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else of "paper", found under results/spirals."""
     from .. import results  # here: the other figures need nothing but the standard library and numpy
@@ -147,4 +133,4 @@ def from_results(root: Path | None = None) -> Explorable:
             return explorable(arrays, source)
         except (ValueError, OSError, KeyError) as error:
             reasons.append(f"{path.name} cannot be used ({error})")
-    return missing(reasons)
+    return not_recorded("spirals", "Spirals", "python -m romae_lite run spirals --preset best --seeds 0", reasons)

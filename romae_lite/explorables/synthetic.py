@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from . import svg
-from .explorable import Explorable
+from .explorable import Explorable, not_recorded
 from .palette import PALETTE
 
 GRID = dict(t=[round(0.02 * i, 2) for i in range(50)], references=[k / 10 for k in range(1, 11)], sharpness=120.0)
@@ -209,19 +209,6 @@ def explorable(weights: Mapping[str, np.ndarray], config: Mapping, source: str =
     )
 
 
-def missing(reasons: list[str]) -> Explorable:
-    """Stands where the figure will be once there is a record."""
-    body = svg.label(320, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
-    body += svg.label(320, 92, f"Run: {COMMAND}", text_anchor="middle", font_family="monospace")
-    return Explorable(
-        name="synthetic",
-        data=None,
-        fallback=svg.picture(640, 130, body),
-        title="Synthetic series: not recorded yet",
-        caption=" ".join([f"This figure runs a recorded model. To record one: {COMMAND}.", *reasons]),
-    )
-
-
 def from_results(root: Path | None = None, **opening: int) -> Explorable:
     """The figure from the first seed of the preset "mini" found under results/synthetic."""
     from .. import results  # here: the other figures need nothing but the standard library and numpy
@@ -245,4 +232,4 @@ def from_results(root: Path | None = None, **opening: int) -> Explorable:
             return explorable(weights, record.config, source, **opening)
         except (ValueError, OSError, KeyError) as error:
             reasons.append(f"{path.name} cannot be used ({error})")
-    return missing(reasons)
+    return not_recorded("synthetic", "Synthetic series", COMMAND, reasons)
