@@ -151,6 +151,21 @@ def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
     return reconstruction_loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
 
 
+@torch.no_grad()
+def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
+    """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU."""
+    model.eval()
+    device = next(model.parameters()).device
+    out = torch.zeros(tokens.values.shape)
+    for i in range(0, len(tokens), batch):
+        part, hide = tokens[i : i + batch].to(device), hidden[i : i + batch].to(device)
+        where = split(hide, part.real)
+        found = model(part, where).float()  # (B, M, P), its rows filled up where counts differ
+        found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
+        out[i : i + batch][hide.cpu()] = found.cpu()
+    return out
+
+
 def numpy_rng(seed: int, *stream: int) -> np.random.Generator:
     """A numpy generator of its own for every (seed, stream)."""
     return np.random.default_rng(np.random.SeedSequence((seed, *stream)))

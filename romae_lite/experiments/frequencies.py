@@ -12,12 +12,12 @@ from torch import Tensor, nn
 
 from ..baselines.frequencies import harmonic
 from ..data.frequencies import NOISE, TOP, draw, generate
-from ..masking import hide, split
+from ..masking import hide
 from ..model import ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Splits, masked_loss, numpy_rng, seeded_build, setting
+from .base import Experiment, Splits, masked_loss, numpy_rng, predicted, seeded_build, setting
 
 PAIRED = (1, 5, 9, 12, 15, 18, 21, 24)  # every two of these make a test group
 MIXED, SINGLE, PAIR, LEAKED = range(4)  # groups of the test set
@@ -143,17 +143,11 @@ class Frequencies(Experiment):
             hidden = hide(batch.real, visible=self.shown, generator=generator)
         return masked_loss(model, batch, hidden)
 
-    @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 250) -> np.ndarray:
         """Predictions at the hidden points, the observations elsewhere: (n, length), float64."""
-        model.eval()
-        device = next(model.parameters()).device
-        out = tokens.values[..., 0].double().cpu()
-        for i in range(0, len(tokens), batch):
-            part = tokens[i : i + batch].to(device)
-            hidden = part.aux["hidden"]
-            out[i : i + batch][hidden.cpu()] = model(part, split(hidden, part.real)).flatten().double().cpu()
-        return out.numpy()
+        hidden = tokens.aux["hidden"]
+        found = predicted(model, tokens, hidden, batch)
+        return torch.where(hidden.cpu(), found[..., 0], tokens.values[..., 0].cpu()).double().numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------
 

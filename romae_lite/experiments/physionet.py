@@ -16,12 +16,12 @@ from torch.nn.functional import pad
 from ..baselines import physionet as predictors
 from ..data import physionet as icu
 from ..data.physionet import CHANNELS, Records
-from ..masking import hide, split
+from ..masking import hide
 from ..model import ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Splits, masked_loss, numpy_rng, seeded_build, setting
+from .base import Experiment, Splits, masked_loss, numpy_rng, predicted, seeded_build, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,22 +148,15 @@ class PhysioNet(Experiment):
         """Batches of records of like length."""
         return by_length(train.real.sum(1), self.batch, generator)
 
-    @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, hidden: Tensor, batch: int = 32) -> np.ndarray:
         """Standardised predictions of the hidden values, zero elsewhere: (n, N) float64. Records of like length are
         predicted together."""
-        model.eval()
-        device = next(model.parameters()).device
-        out = torch.zeros(hidden.shape)
+        out = torch.zeros(hidden.shape, dtype=torch.float64)
         for index in tokens.real.sum(1).argsort().split(batch):
-            part = trim(tokens[index]).to(device)
-            hide_ = hidden[index][:, : part.values.shape[1]].to(device)
-            where = split(hide_, part.real)
-            found = model(part, where)[..., 0].float()  # (B, M)
-            found = found.flatten() if where.hidden_pad is None else found[~where.hidden_pad]
-            rows, slots = hide_.cpu().nonzero(as_tuple=True)
-            out[index.cpu()[rows], slots] = found.cpu()
-        return out.double().numpy()
+            part = trim(tokens[index])
+            width = part.values.shape[1]
+            out[index.cpu(), :width] = predicted(model, part, hidden[index][:, :width])[..., 0].double()
+        return out.numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------
 

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 
 from ..baselines import spirals as predictors
 from ..data.spirals import GRID, generate
-from ..masking import hide, split
+from ..masking import hide
 from ..model import ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Splits, masked_loss, numpy_rng, seeded_build, setting
+from .base import Experiment, Splits, masked_loss, numpy_rng, predicted, seeded_build, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,16 +99,9 @@ class Spirals(Experiment):
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         return masked_loss(model, batch, hide(batch.real, ratio=self.mask_ratio, generator=generator))
 
-    @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
         """Predictions at the hidden points, zero elsewhere: (n, 75, 2), float32, on the CPU."""
-        device = next(model.parameters()).device
-        out = torch.zeros_like(tokens.values, device="cpu")
-        for i in range(0, len(tokens), batch):
-            part, hide_ = tokens[i : i + batch].to(device), hidden[i : i + batch].to(device)
-            where = split(hide_, part.real)
-            out[i : i + batch][hide_.cpu()] = model(part, where).float().flatten(0, 1).cpu()
-        return out
+        return predicted(model, tokens, hidden, batch)
 
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         model.eval()

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from ..baselines import synthetic as predictors
 from ..data.synthetic import GRIDS, generate
-from ..masking import hide, split
+from ..masking import hide
 from ..model import ModelConfig, RoMAE, count_parameters, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Splits, masked_loss, numpy_rng, seeded_build, setting
+from .base import Experiment, Splits, masked_loss, numpy_rng, predicted, seeded_build, setting
 
 COUNTS = (*range(3, 21), 25)  # numbers of observed points at which a model is tested; 25: HeTVAE's test
 LEAKED = 400  # series of the training set that the authors' code tests on (D17)
@@ -139,19 +139,9 @@ class Synthetic(Experiment):
             hidden = hide(batch.real, visible=count, generator=generator)
         return masked_loss(model, batch, hidden)
 
-    @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, observed: np.ndarray, batch: int = 250) -> np.ndarray:
         """Predictions at the hidden points, zero at the observed ones: (n, T), float64."""
-        model.eval()
-        device = next(model.parameters()).device
-        out, hidden = torch.zeros(observed.shape, dtype=torch.float64), torch.from_numpy(~observed)
-        for i in range(0, len(tokens), batch):
-            part, hide_ = tokens[i : i + batch].to(device), hidden[i : i + batch]
-            where = split(hide_.to(device), part.real)
-            found = model(part, where)[..., 0].double()  # (B, M), its rows filled up where counts differ
-            real = slice(None) if where.hidden_pad is None else ~where.hidden_pad
-            out[i : i + batch][hide_] = found[real].flatten().cpu()
-        return out.numpy()
+        return predicted(model, tokens, torch.from_numpy(~observed), batch)[..., 0].double().numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
