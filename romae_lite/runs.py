@@ -24,6 +24,7 @@ import torch
 from . import results
 from .experiments import EXPERIMENTS, experiment
 from .experiments.base import Experiment, Splits
+from .experiments.classification import pretraining
 from .model import count_parameters
 from .results import CorruptRecord, Record
 from .training import CheckpointError, Interrupted, accelerator_for
@@ -128,7 +129,8 @@ def run(
             if arrays:
                 results.save_arrays(planned.path.with_suffix(".npz"), **arrays)
             record.save(planned.path)
-            planned.checkpoint.unlink(missing_ok=True)
+            for done in (planned.checkpoint, pretraining(planned.checkpoint)):
+                done.unlink(missing_ok=True)
         return record
 
 

@@ -206,14 +206,16 @@ def printer(every: int = 1) -> Callable[[dict], None]:
     if sys.stderr.isatty():
         from tqdm import tqdm
 
-        bar = tqdm(unit="step")
+        bar = None
 
         def show(entry: dict):
-            bar.total = entry["steps"]
+            nonlocal bar
+            bar = bar or tqdm(unit="step", total=entry["steps"])  # a run in two stages shows two, one after the other
             bar.set_postfix(loss=f"{entry['loss']:.4g}", refresh=False)
             bar.update(entry["step"] - bar.n)
             if entry["step"] == entry["steps"]:
                 bar.close()
+                bar = None
 
         return show
     count = 0

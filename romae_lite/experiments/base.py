@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from ..masking import split, take
-from ..model import RoMAE, reconstruction_loss
+from ..model import ModelConfig, RoMAE, reconstruction_loss, size
+from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe, fit, mixed
 
@@ -143,6 +144,34 @@ class Experiment:
             order=lambda generator: self.order(data.train, generator), **options,
         )  # fmt: skip
         return model, history
+
+
+@dataclass(frozen=True, kw_only=True)
+class Masked(Experiment):
+    """An experiment with a masked autoencoder. Subclasses say how wide a token is and how many axes a position has."""
+
+    patch: ClassVar[int] = 1  # P, numbers in one token
+    axes: ClassVar[int] = 1  # D, dimensions of a position
+
+    encoder: str = setting("tiny", "size of the encoder")
+    decoder: str = setting("tiny-shallow", "size of the decoder")
+    cls: bool = setting(True, "use a [CLS] token")
+    encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
+    p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
+
+    def model_config(self, **changes) -> ModelConfig:
+        settings = {
+            "patch": self.patch,
+            "axes": self.axes,
+            "encoder": size(self.encoder),
+            "decoder": size(self.decoder),
+            "cls": self.cls,
+            "positions": PositionEncoding(kind=self.encoding, p=self.p),
+        }
+        return ModelConfig(**settings | changes)
+
+    def build(self, seed: int) -> nn.Module:
+        return seeded_build(seed, lambda: RoMAE(self.model_config()))
 
 
 def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:

@@ -13,18 +13,18 @@ from torch import Tensor, nn
 from ..baselines.frequencies import harmonic
 from ..data.frequencies import NOISE, TOP, draw, generate
 from ..masking import hide
-from ..model import ModelConfig, RoMAE, size
+from ..model import ModelConfig
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Splits, masked_loss, numpy_rng, predicted, seeded_build, setting
+from .base import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
 
 PAIRED = (1, 5, 9, 12, 15, 18, 21, 24)  # every two of these make a test group
 MIXED, SINGLE, PAIR, LEAKED = range(4)  # groups of the test set
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frequencies(Experiment):
+class Frequencies(Masked):
     """Interpolating sums of sines, frequency by frequency (App. B.4, chapter 04). The defaults are the paper's."""
 
     name = "frequencies"
@@ -56,11 +56,7 @@ class Frequencies(Experiment):
     length: int = setting(100, "points of a series", low=4)
     observed: int | None = setting(None, "points shown; None: 50, or 100 where the length is 300", low=1)
     fixed_masks: bool = setting(False, "keep the mask of a training series, as their code does, instead of new ones")
-    encoder: str = setting("tiny", "size of the encoder")
     decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny)")
-    cls: bool = setting(True, "use a [CLS] token")
-    encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
-    p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
     base: float = setting(10_000.0, "base of the frequencies of RoPE", low=1.0001)
     position_scale: float | None = setting(
         1.0, "factor on the times, which run from 0 to 1; None: neighbours one unit apart", low=1e-6, high=1e6
@@ -130,12 +126,9 @@ class Frequencies(Experiment):
 
     # Model ----------------------------------------------------------------------------------------------------------
 
-    def build(self, seed: int) -> RoMAE:
-        config = ModelConfig(
-            patch=1, axes=1, encoder=size(self.encoder), decoder=size(self.decoder), cls=self.cls,
-            positions=PositionEncoding(kind=self.encoding, p=self.p, base=self.base),
-        )  # fmt: skip
-        return seeded_build(seed, lambda: RoMAE(config))
+    def model_config(self, **changes) -> ModelConfig:
+        positions = PositionEncoding(kind=self.encoding, p=self.p, base=self.base)
+        return super().model_config(positions=positions, **changes)
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         hidden = batch.aux["hidden"]

@@ -17,18 +17,17 @@ from ..baselines import physionet as predictors
 from ..data import physionet as icu
 from ..data.physionet import CHANNELS, Records
 from ..masking import hide
-from ..model import ModelConfig, RoMAE, size
-from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Splits, masked_loss, numpy_rng, predicted, seeded_build, setting
+from .base import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class PhysioNet(Experiment):
+class PhysioNet(Masked):
     """Interpolating records of the PhysioNet Challenge 2012 (Table 7, chapter 07). The defaults are Table 21."""
 
     name = "physionet"
+    axes = 2  # time and channel
     # hiding values is another task than the one compared with the paper, so its presets never count as the paper's
     tiers = Experiment.tiers | {"small": "reduced", "best_tokens": "own", "paper_tokens": "own"}
     campaign = (
@@ -53,11 +52,6 @@ class PhysioNet(Experiment):
     )
     masking: str = setting("rows", "hide whole minutes (HeTVAE) or single values (D20)", choices=("rows", "tokens"))
     mask_ratio: float = setting(0.5, "share hidden, of minutes or of values", low=0.02, high=0.98)
-    encoder: str = setting("tiny", "size of the encoder")
-    decoder: str = setting("tiny-shallow", "size of the decoder")
-    cls: bool = setting(True, "use a [CLS] token")
-    encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
-    p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
     position_scale: float = setting(
         1.0, "factor on the times: 1 lets the 48 hours run from 0 to 1, 48 counts hours", low=1e-6, high=1e6
     )
@@ -132,13 +126,6 @@ class PhysioNet(Experiment):
         return hide_rows(batch, self.mask_ratio, generator)
 
     # Model ----------------------------------------------------------------------------------------------------------
-
-    def build(self, seed: int) -> RoMAE:
-        config = ModelConfig(
-            patch=1, axes=2, encoder=size(self.encoder), decoder=size(self.decoder), cls=self.cls,
-            positions=PositionEncoding(kind=self.encoding, p=self.p),
-        )  # fmt: skip
-        return seeded_build(seed, lambda: RoMAE(config))
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         batch = trim(batch)

@@ -13,18 +13,17 @@ from torch import Tensor, nn
 from ..baselines import spirals as predictors
 from ..data.spirals import GRID, generate
 from ..masking import hide
-from ..model import ModelConfig, RoMAE, size
-from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Splits, masked_loss, numpy_rng, predicted, seeded_build, setting
+from .base import Masked, Splits, masked_loss, numpy_rng, predicted, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spirals(Experiment):
+class Spirals(Masked):
     """Interpolating noisy spirals from 30 of their 75 points (Table 7, chapter 05). The defaults are Table 19."""
 
     name = "spirals"
+    patch = 2  # x and y
     campaign = (("paper", 5), ("best", 5))
     deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D10", "D13", "D14")
 
@@ -35,11 +34,8 @@ class Spirals(Experiment):
     n_test: int = setting(1000, "test spirals: ten batches of 100, as D.7 has it", low=100)
     irregular: bool = setting(False, "draw each spiral's angles at random instead of on the paper's grid")
     mask_ratio: float = setting(0.6, "share of points hidden", low=0.02, high=0.98)
-    encoder: str = setting("tiny", "size of the encoder")
     decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)")
     cls: bool = setting(False, "use a [CLS] token (D10)")
-    encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
-    p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
     position_scale: float | None = setting(
         1.0, "factor on the angles; neighbours are 0.126 apart at 1, one unit with None", low=1e-6, high=1e6
     )
@@ -88,13 +84,6 @@ class Spirals(Experiment):
             positions=tokens.positions * self.scale,
             aux=dict(tokens.aux, hidden=hidden),  # fixed for validation and test; training draws its own
         )
-
-    def build(self, seed: int) -> RoMAE:
-        config = ModelConfig(
-            patch=2, axes=1, encoder=size(self.encoder), decoder=size(self.decoder), cls=self.cls,
-            positions=PositionEncoding(kind=self.encoding, p=self.p),
-        )  # fmt: skip
-        return seeded_build(seed, lambda: RoMAE(config))
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         return masked_loss(model, batch, hide(batch.real, ratio=self.mask_ratio, generator=generator))

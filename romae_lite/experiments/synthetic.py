@@ -14,11 +14,10 @@ from torch import Tensor, nn
 from ..baselines import synthetic as predictors
 from ..data.synthetic import GRIDS, generate
 from ..masking import hide
-from ..model import ModelConfig, RoMAE, count_parameters, size
-from ..rope import PositionEncoding
+from ..model import count_parameters
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Splits, masked_loss, numpy_rng, predicted, seeded_build, setting
+from .base import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
 
 COUNTS = (*range(3, 21), 25)  # numbers of observed points at which a model is tested; 25: HeTVAE's test
 LEAKED = 400  # series of the training set that the authors' code tests on (D17)
@@ -30,7 +29,7 @@ Predictor = Callable[[Tokens, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Synthetic(Experiment):
+class Synthetic(Masked):
     """Interpolating synthetic series from 3 to 10 points (Table 7, chapter 06). The defaults are Table 20."""
 
     name = "synthetic"
@@ -58,11 +57,8 @@ class Synthetic(Experiment):
     n_valid: int = setting(200, "validation series: 10 %, for choosing settings", low=1)
     n_test: int = setting(1000, "test series: five times the paper's 200, for a steadier mean (D17)", low=1)
     shared_seed: bool = setting(False, "train as their code does: every series keeps one order of its points (D17)")
-    encoder: str = setting("tiny", "size of the encoder")
     decoder: str = setting("tiny-shallow", "size of the decoder (their code: as large as the encoder, D9)")
     cls: bool = setting(False, "use a [CLS] token (the paper: of no benefit here)")
-    encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
-    p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
     position_scale: float | None = setting(
         1.0, "factor on the times; neighbours are 0.02 apart at 1, one unit with None", low=1e-6, high=1e6
     )
@@ -123,13 +119,6 @@ class Synthetic(Experiment):
         return Tokens(values=tokens.values, positions=tokens.positions * self.scale, aux=dict(tokens.aux, rank=rank))
 
     # Model ----------------------------------------------------------------------------------------------------------
-
-    def build(self, seed: int) -> RoMAE:
-        config = ModelConfig(
-            patch=1, axes=1, encoder=size(self.encoder), decoder=size(self.decoder), cls=self.cls,
-            positions=PositionEncoding(kind=self.encoding, p=self.p),
-        )  # fmt: skip
-        return seeded_build(seed, lambda: RoMAE(config))
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         count = torch.randint(self.shown.start, self.shown.stop, (len(batch),), generator=generator)

@@ -1,0 +1,164 @@
+"""Pre-train a masked autoencoder, then fine-tune its encoder to tell classes apart (paper Sec. 4 and 5.4).
+
+The settings of `Experiment` are those of fine-tuning; those that begin with ``pretrain_`` belong to the first stage.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from ..masking import hide
+from ..model import ModelConfig, RoMAE, RoMAEPredictor
+from ..tokens import Tokens
+from ..training import Recipe, fit, mixed
+from .base import Masked, Splits, masked_loss, seeded_build, setting
+
+
+def pretraining(checkpoint: Path) -> Path:
+    """Where the first stage of a run saves, beside the second: <name>.pretrain.safetensors."""
+    return checkpoint.with_name(checkpoint.name.removesuffix(".safetensors") + ".pretrain.safetensors")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(Masked):
+    """Two stages on one training set. Subclasses fill in `data`, with classes (n,) in aux["label"], and the presets."""
+
+    classes: ClassVar[int]  # K, how many there are (a property where it depends on the settings)
+
+    smoothing: float = setting(0.0, "label smoothing; the paper's c is one minus this", low=0, high=0.99)
+    balanced: bool = setting(False, "weight the loss of a class by the inverse of its share of the training set")
+    dropout: float = setting(0.0, "dropout in fine-tuning", low=0, high=0.95)
+    drop_path: float = setting(0.0, "stochastic depth of the last block in fine-tuning", low=0, high=0.95)
+    pool: str = setting("cls", "what the head reads: [CLS], or the mean of all tokens", choices=("cls", "mean"))
+
+    mask_ratio: float = setting(0.75, "share of tokens hidden in pre-training", low=0.02, high=0.98)
+    pretrain_epochs: int = setting(400, "passes over the training set before fine-tuning; 0: none", low=0)
+    pretrain_batch: int = setting(64, "samples per step", low=1)
+    pretrain_lr: float = setting(3e-4, "peak learning rate", low=1e-12, high=10)
+    pretrain_warmup_share: float = setting(0.1, "share of the steps that warm up", low=0, high=1)
+    pretrain_optimizer: str = setting("adamw", "optimizer", choices=("adamw", "sgd", "muon"))
+    pretrain_beta1: float = setting(0.9, "AdamW's first beta", low=0, high=0.9999)
+    pretrain_beta2: float = setting(0.95, "AdamW's second beta", low=0, high=0.99999)
+    pretrain_weight_decay: float = setting(0.05, "decoupled weight decay", low=0)
+    pretrain_clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
+
+    # The two models -------------------------------------------------------------------------------------------------
+
+    def autoencoder(self, seed: int) -> RoMAE:
+        """A fresh model for the first stage, without dropout."""
+        return super().build(seed)
+
+    def predictor_config(self) -> ModelConfig:
+        return self.model_config(dropout=self.dropout, drop_path=self.drop_path)
+
+    def build(self, seed: int) -> RoMAEPredictor:
+        """A fresh model for the second stage: logits (B, K)."""
+        return seeded_build(seed, lambda: RoMAEPredictor(self.predictor_config(), outputs=self.classes, pool=self.pool))
+
+    def start(self, model: RoMAEPredictor, pretrained: RoMAE) -> None:
+        """What the second stage takes over from the first: the encoder, patch embedding and [CLS] included (D4)."""
+        model.start_from(pretrained)
+
+    # Training -------------------------------------------------------------------------------------------------------
+
+    def pretrain_recipe(self, samples: int) -> Recipe:
+        steps = self.pretrain_epochs * math.ceil(samples / self.pretrain_batch)
+        return Recipe(
+            epochs=self.pretrain_epochs, batch=self.pretrain_batch, lr=self.pretrain_lr,
+            warmup=round(self.pretrain_warmup_share * steps), schedule=self.schedule,
+            optimizer=self.pretrain_optimizer, betas=(self.pretrain_beta1, self.pretrain_beta2),
+            weight_decay=self.pretrain_weight_decay, clip=self.pretrain_clip, precision=self.precision,
+            compile=self.compile,
+        )  # fmt: skip
+
+    def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        """Reconstruction of hidden tokens."""
+        return masked_loss(model, batch, hide(batch.real, ratio=self.mask_ratio, generator=generator))
+
+    def class_weights(self, train: Tokens) -> Tensor | None:
+        """(K,) n / (K n_k), where `balanced`; a class without samples counts as if it had one."""
+        if not self.balanced:
+            return None
+        count = torch.bincount(train.aux["label"].long(), minlength=self.classes).clamp(min=1)
+        return count.sum() / (self.classes * count.float())
+
+    def loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
+    ) -> Tensor:
+        """Cross-entropy of the classes, smoothed."""
+        weights = None if weights is None else weights.to(batch.device)
+        logits = model(batch).float()
+        return cross_entropy(logits, batch.aux["label"].long(), weights, label_smoothing=self.smoothing)
+
+    def train(
+        self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options
+    ) -> tuple[RoMAEPredictor, list[dict]]:
+        """Both stages. History entries say which `stage` they belong to, and seconds go on from one to the other.
+
+        The first stage keeps its own checkpoint (`pretraining`) until the record is written.
+        """
+        train, config = data.train, self.config()
+        options |= {"settings": config, "order": lambda generator: self.order(train, generator)}
+        model, history = self.build(seed), []
+        if self.pretrain_epochs:
+            pretrained = self.autoencoder(seed)
+            first = fit(
+                pretrained, train, self.pretrain_loss, self.pretrain_recipe(len(train)), seed=mixed(seed, 1),
+                checkpoint=checkpoint and pretraining(checkpoint), log=log, **options,
+            )  # fmt: skip
+            history = [entry | {"stage": "pretrain"} for entry in first]
+            self.start(model, pretrained.to("cpu"))
+        weights, spent = self.class_weights(train), history[-1]["seconds"] if history else 0.0
+        second = fit(
+            model, train, lambda m, batch, generator: self.loss(m, batch, generator, weights),
+            self.recipe(len(train)), seed=seed, checkpoint=checkpoint, log=log,
+            validate=lambda m: {f"valid_{k}": v for k, v in self.validate(m, data.valid).items()}, **options,
+        )  # fmt: skip
+        return model, history + [e | {"stage": "fine-tune", "seconds": round(e["seconds"] + spent, 2)} for e in second]
+
+    # Metrics --------------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def logits(self, model: nn.Module, tokens: Tokens, batch: int = 128) -> Tensor:
+        """What the model says of every class: (n, K) float32, on the CPU."""
+        model.eval()
+        device = next(model.parameters()).device
+        return torch.cat([model(tokens[i : i + batch].to(device)).float().cpu() for i in range(0, len(tokens), batch)])
+
+    def validate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        """`score` led by the cross-entropy, which is what ``keep="best"`` looks at (lower is better)."""
+        logits, label = self.logits(model, tokens), tokens.aux["label"].long().cpu()
+        return {"loss": float(cross_entropy(logits, label))} | self.score(logits, label)
+
+    def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        return self.score(self.logits(model, tokens), tokens.aux["label"].long().cpu())
+
+    def score(self, logits: Tensor, label: Tensor) -> dict[str, float]:
+        """Of logits (n, K) and classes (n,).
+
+        accuracy   share of samples whose largest logit is that of their class
+        f1_macro   mean of F1 over the classes that occur or are predicted
+        """
+        count = self.confusion(logits, label).double()
+        hit, either = count.diag(), count.sum(0) + count.sum(1)  # (K,)
+        return {
+            "accuracy": float(hit.sum() / count.sum()),
+            "f1_macro": float((2 * hit / either)[either > 0].mean()),
+        }
+
+    def confusion(self, logits: Tensor, label: Tensor) -> Tensor:
+        """How many samples of class i were taken for class j: (K, K)."""
+        pairs = label * self.classes + logits.argmax(1)
+        return torch.bincount(pairs, minlength=self.classes**2).reshape(self.classes, self.classes)
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        """confusion (K, K) of the test set."""
+        label = data.test.aux["label"].long().cpu()
+        return {"confusion": self.confusion(self.logits(model, data.test), label).numpy().astype(np.int32)}
