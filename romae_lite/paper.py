@@ -239,8 +239,8 @@ def _tables() -> Iterator[Claim]:
         (
             ("Transformer", QUOTED, "0.5256", None),
             ("ATAT", QUOTED, "0.6270", None),
-            ("tiny-shallow", dict(size="tiny-shallow"), "0.7106", "0.6649"),
-            ("tiny", dict(size="tiny"), "0.8029", "0.7205"),
+            ("tiny-shallow", dict(encoder="tiny-shallow"), "0.7106", "0.6649"),
+            ("tiny", dict(encoder="tiny"), "0.8029", "0.7205"),
         ),
     )  # fmt: skip
     yield from table(

@@ -1,15 +1,19 @@
 """The experiments of the paper, by name."""
 
 from .base import Experiment
+from .elasticc import ELAsTiCC
 from .frequencies import Frequencies
+from .pendulum import Pendulum
 from .physionet import PhysioNet
 from .position import Position, PositionRange
 from .sizes import Sizes
 from .spirals import Spirals
 from .synthetic import Synthetic
+from .uea import UEA
 
 EXPERIMENTS: dict[str, type[Experiment]] = {
-    cls.name: cls for cls in (Sizes, Position, PositionRange, Frequencies, Spirals, Synthetic, PhysioNet)
+    cls.name: cls
+    for cls in (Sizes, Position, PositionRange, Frequencies, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC)
 }
 
 

@@ -19,6 +19,7 @@ from ..model import ModelConfig, RoMAE, RoMAEPredictor
 from ..tokens import Tokens
 from ..training import Recipe, fit, mixed
 from .base import Masked, Splits, masked_loss, seeded_build, setting
+from .physionet import trim
 
 
 def pretraining(checkpoint: Path) -> Path:
@@ -80,6 +81,7 @@ class Classification(Masked):
 
     def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         """Reconstruction of hidden tokens."""
+        batch = trim(batch)
         return masked_loss(model, batch, hide(batch.real, ratio=self.mask_ratio, generator=generator))
 
     def class_weights(self, train: Tokens) -> Tensor | None:
@@ -94,7 +96,7 @@ class Classification(Masked):
     ) -> Tensor:
         """Cross-entropy of the classes, smoothed."""
         weights = None if weights is None else weights.to(batch.device)
-        logits = model(batch).float()
+        logits = model(trim(batch)).float()
         return cross_entropy(logits, batch.aux["label"].long(), weights, label_smoothing=self.smoothing)
 
     def train(
@@ -126,11 +128,18 @@ class Classification(Masked):
     # Metrics --------------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def logits(self, model: nn.Module, tokens: Tokens, batch: int = 128) -> Tensor:
-        """What the model says of every class: (n, K) float32, on the CPU."""
-        model.eval()
+    def logits(self, model: nn.Module, tokens: Tokens, batch: int = 128, train_mode: bool = False) -> Tensor:
+        """What the model says of every class: (n, K) float32, on the CPU. Samples of like length go together.
+
+        train_mode leaves dropout and stochastic depth on; the model is in eval mode afterwards all the same.
+        """
+        model.train(train_mode)
         device = next(model.parameters()).device
-        return torch.cat([model(tokens[i : i + batch].to(device)).float().cpu() for i in range(0, len(tokens), batch)])
+        out = torch.empty(len(tokens), self.classes)
+        for index in tokens.real.sum(1).argsort(stable=True).split(batch):
+            out[index.cpu()] = model(trim(tokens[index]).to(device)).float().cpu()
+        model.eval()
+        return out
 
     def validate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """`score` led by the cross-entropy, which is what ``keep="best"`` looks at (lower is better)."""

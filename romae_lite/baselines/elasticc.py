@@ -1,0 +1,62 @@
+"""What a classifier of light curves has to beat: the most frequent class, and a random forest on hand-made features."""
+
+import numpy as np
+
+from ..data.elasticc import BANDS
+from ..tokens import Tokens
+
+
+def majority(train: Tokens, test: Tokens) -> np.ndarray:
+    """The most frequent class of the training set, for everybody: (n,)."""
+    return np.full(len(test), np.bincount(train.aux["label"].cpu().numpy()).argmax())
+
+
+def forest(train: Tokens, test: Tokens, trees: int = 300, seed: int = 0) -> np.ndarray:
+    """A random forest (scikit-learn) on `features`, classes weighted alike: (n,) classes. ImportError without
+    scikit-learn."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    model = RandomForestClassifier(trees, min_samples_leaf=2, class_weight="balanced", random_state=seed, n_jobs=1)
+    model.fit(features(train), train.aux["label"].cpu().numpy())
+    return model.predict(features(test))
+
+
+def features(tokens: Tokens) -> np.ndarray:
+    """(n, 62) float32. What astronomers compute by hand, but for the period, which would need a periodogram.
+
+    In each of the six bands, and in all together: visits, mean, standard deviation, skewness, lowest and highest flux
+    difference, the mean of successive squared differences over the variance (small for smooth curves), and the share of
+    visits with a detection. Colours: differences of neighbouring bands' highest flux. The time from the first to the
+    last detection. Fluxes are those of the tokens, on whatever scale.
+    """
+    real, band = tokens.real.cpu().numpy(), tokens.positions[..., 0].cpu().numpy()
+    time = tokens.positions[..., 1].cpu().numpy()
+    flux, detected = tokens.values[..., 0].cpu().double().numpy(), tokens.aux["detected"].cpu().numpy()
+    groups = [real & (band == b) for b in range(len(BANDS))]
+    columns = [column for group in (*groups, real) for column in _statistics(flux, group, detected)]
+    highest = [columns[8 * b + 5] for b in range(len(BANDS))]
+    columns += [high - low for low, high in zip(highest, highest[1:], strict=False)]
+    last, first = (np.where(detected, time, fill) for fill in (-np.inf, np.inf))
+    columns.append(np.maximum(last.max(1) - first.min(1), 0))
+    return np.stack(columns, 1).astype(np.float32)
+
+
+def _statistics(flux: np.ndarray, group: np.ndarray, detected: np.ndarray) -> list[np.ndarray]:
+    """Eight numbers of the visits in `group` (n, N); zeros where there are none."""
+    count = group.sum(1)
+    some = np.maximum(count, 1)
+    mean = (flux * group).sum(1) / some
+    rest = (flux - mean[:, None]) * group
+    variance = (rest**2).sum(1) / some
+    safe = np.maximum(variance, 1e-12)
+    order = np.argsort(~group, axis=1, kind="stable")  # the group's visits first, in time
+    ordered = np.take_along_axis(flux, order, 1)
+    pairs = np.arange(1, flux.shape[1]) < count[:, None]
+    jumps = ((np.diff(ordered, axis=1) ** 2) * pairs).sum(1) / np.maximum(count - 1, 1)
+    low, high = (
+        np.where(count > 0, f(np.where(group, flux, fill), 1), 0) for f, fill in ((np.min, np.inf), (np.max, -np.inf))
+    )
+    return [
+        count, mean, np.sqrt(variance), (rest**3).sum(1) / some / safe**1.5, low, high, jumps / safe,
+        (detected & group).sum(1) / some,
+    ]  # fmt: skip

@@ -1,0 +1,246 @@
+"""Telling what flashed: light curves in six bands (paper Sec. 5.4, D.6; Table 4 and Table 18; chapter 10).
+
+Every visit is a token, (flux difference, its error), at (band, time). The real data are 1.8 million light curves of the
+ELAsTiCC challenge in 20 classes; where they are not at hand, made-up ones in 14 classes of their own.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..baselines import elasticc as rivals
+from ..data import elasticc as sky
+from ..tokens import Tokens
+from .base import Experiment, Splits, numpy_rng, setting
+from .classification import Classification
+from .physionet import by_length, trim
+
+SIMULATED_SIZES = (8000, 500, 3000)  # light curves to train, validate and test on
+DAYS = (0, 1, 3, 10, 30, 100, 300, 1000)  # after the first detection: when `arrays` asks for the class
+SHOWN = ("SN Ia-like", "SN II-like", "TDE-like", "KN-like", "uLens-like", "AGN-like", "RR Lyrae-like", "EB-like")
+CUTS = 20  # moments of each of those at which the explorable asks
+
+
+@dataclass(frozen=True, kw_only=True)
+class ELAsTiCC(Classification):
+    """Classifying light curves of ELAsTiCC (Table 4, chapter 10). The defaults are Table 18.
+
+    Warm-up: 2000 steps of both stages, as in the authors' code; on 1.46 million training light curves.
+    """
+
+    name = "elasticc"
+    patch = 2
+    axes = 2  # band and time
+    tiers = Experiment.tiers | {"small": "reduced"}
+    variants = frozenset({"encoder", "alert_mask"})  # the rows and columns of Table 4
+    campaign = (
+        ("small", 3),
+        ("small", 3, {"pretrain_epochs": 0}),
+        ("small", 3, {"encoding": "quantised"}),
+        ("small", 1, {"alert_mask": True}),
+        ("small", 1, {"origin": "mjd"}),
+        ("small", 1, {"scaling": "none"}),
+        ("small", 1, {"position_scale": 10.0}),
+        ("paper", 1, {"encoder": "tiny-shallow"}),
+        ("paper", 1),
+    )
+    deviations = ("D1", "D2", "D3", "D4", "D6", "D11", "D12", "D13", "D31", "D32", "D33", "D34")
+
+    epochs: int = setting(25, "passes over the training set in fine-tuning", low=1)
+    batch: int = setting(4096, "light curves per step", low=1)
+    lr: float = setting(8e-4, "peak learning rate", low=1e-12, high=10)
+    warmup_share: float = setting(2000 / 8925, "share of the steps that warm up: 2000 of 8925", low=0, high=1)
+    weight_decay: float = setting(0.05, "decoupled weight decay", low=0)
+    clip: float | None = setting(10.0, "largest gradient norm, or None", low=1e-12)
+    balanced: bool = setting(True, "weight the loss of a class by the inverse of its share of the training set")
+    dropout: float = setting(0.2, "dropout in fine-tuning", low=0, high=0.95)
+    drop_path: float = setting(0.2, "stochastic depth of the last block in fine-tuning", low=0, high=0.95)
+    pretrain_epochs: int = setting(200, "passes over the training set before fine-tuning; 0: none", low=0)
+    pretrain_batch: int = setting(16_384, "light curves per step", low=1)
+    pretrain_lr: float = setting(6.4e-3, "peak learning rate", low=1e-12, high=10)
+    pretrain_warmup_share: float = setting(2000 / 18_000, "share of the steps that warm up", low=0, high=1)
+    pretrain_clip: float | None = setting(10.0, "largest gradient norm, or None", low=1e-12)
+
+    source: str = setting("real", "the challenge's light curves, or made-up ones", choices=("real", "simulated"))
+    alert_mask: bool = setting(False, "keep only what alerts have shown: from 30 days before the first (D34)")
+    fold: int = setting(0, "which of the five training sets (the authors trained on the first)", low=0, high=4)
+    n_train: int | None = setting(None, "train on so many light curves; None: all (simulated: 8000)", low=20)
+    n_test: int | None = setting(None, "test on so many light curves; None: all (simulated: 3000)", low=20)
+    origin: str = setting(
+        "first", "time 0: the calendar's (MJD), the first visit's or the first detection's (D33)",
+        choices=("mjd", "first", "detection"),
+    )  # fmt: skip
+    position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
+    scaling: str = setting("none", "of fluxes: none (the paper), or asinh", choices=("none", "asinh"))
+    spread: str = setting("error", "what comes with a flux (D32)", choices=("error", "variance"))
+    per_band: int = setting(65, "visits kept in each band, evenly chosen (D32)", low=1)
+
+    @classmethod
+    def paper(cls) -> "ELAsTiCC":
+        """Table 18 on the real data. The paper took 4 h on 16 A100."""
+        return cls()
+
+    @classmethod
+    def small(cls) -> "ELAsTiCC":
+        """A small model on our own scales, on made-up light curves: minutes on a CPU, and no result on ELAsTiCC."""
+        return cls(
+            source="simulated", encoder="64x2x3x128", decoder="64x2x1x128", scaling="asinh", origin="detection",
+            optimizer="muon", lr=8e-3, batch=32, epochs=8, warmup_share=0.1, clip=1.0, dropout=0.0, drop_path=0.0,
+            pretrain_optimizer="muon", pretrain_lr=5e-3, pretrain_batch=64, pretrain_epochs=5,
+            pretrain_warmup_share=0.1, pretrain_clip=1.0,
+        )  # fmt: skip
+
+    @classmethod
+    def quick(cls) -> "ELAsTiCC":
+        """`small` on few light curves: seconds, and no result."""
+        return cls.small().replace(n_train=1500, n_test=600, epochs=5, pretrain_epochs=1)
+
+    # Data -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes, in the order of their numbers."""
+        return sky.SIMULATED_CLASSES if self.source == "simulated" else sky.CLASSES
+
+    @property
+    def classes(self) -> int:
+        return len(self.names)
+
+    def curves(self, seed: int, path: Path | str | None = None) -> list[sky.LightCurves]:
+        """The light curves to train, validate and test on, with all their visits.
+
+        Simulated: three independent streams. Real: a fold's training set, every 64th light curve of its validation set
+        (as the authors), and the test set, 1000 of each class; only those with at least two visits.
+        """
+        wanted = (self.n_train, None, self.n_test)
+        if self.source == "simulated":
+            sizes = (n or default for n, default in zip(wanted, SIMULATED_SIZES, strict=True))
+            return [sky.simulated(n, numpy_rng(seed, i)) for i, n in enumerate(sizes)]
+        curves, splits = sky.load(path)
+        rows = (splits[f"training_{self.fold}"], splits[f"validation_{self.fold}"][::64], splits["test"])
+        return [
+            curves.take(part if n is None else numpy_rng(seed, i).permutation(part)[:n])
+            for i, (part, n) in enumerate(zip(rows, wanted, strict=True))
+        ]
+
+    def tokens(self, curves: sky.LightCurves) -> Tokens:
+        curves = sky.alert_window(curves) if self.alert_mask else curves
+        curves = sky.thinned(curves, self.per_band)
+        curves = curves.take(np.flatnonzero(curves.count >= 2))
+        return sky.tokens(
+            curves, origin=self.origin, scale=self.position_scale, scaling=self.scaling, spread=self.spread
+        )
+
+    def data(self, seed: int, path: Path | str | None = None) -> Splits:
+        return Splits(*map(self.tokens, self.curves(seed, path)))
+
+    def until(self, tokens: Tokens, days: float) -> Tokens:
+        """What is known so many days after the first detection; it and all before it are always known."""
+        known = tokens.positions[..., 1] <= tokens.aux["detection"][:, None] + days * self.position_scale + 1e-9
+        return replace(tokens, pad=~(known & tokens.real))
+
+    # Training -------------------------------------------------------------------------------------------------------
+
+    def order(self, train: Tokens, generator: torch.Generator) -> Tensor:
+        """Batches of light curves of like length."""
+        return by_length(train.real.sum(1), self.batch, generator)
+
+    def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        return super().pretrain_loss(model, trim(batch), generator)
+
+    def loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
+    ) -> Tensor:
+        return super().loss(model, trim(batch), generator, weights)
+
+    # Metrics --------------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def logits(self, model: nn.Module, tokens: Tokens, batch: int = 128) -> Tensor:
+        """As in `Classification`; light curves of like length are looked at together."""
+        out = torch.empty(len(tokens), self.classes)
+        for index in tokens.real.sum(1).argsort(stable=True).split(batch):
+            out[index.cpu()] = super().logits(model, trim(tokens[index]), batch)
+        return out
+
+    def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        """f1_macro first, which is what Table 4 gives; accuracy; f1 of each class, as f1_<name>."""
+        return self.report(self.logits(model, tokens).argmax(1), tokens.aux["label"].cpu())
+
+    def report(self, predicted: Tensor, label: Tensor) -> dict[str, float]:
+        """Metrics of predicted classes (n,), those that `evaluate` names."""
+        one_hot = nn.functional.one_hot(predicted, self.classes)
+        score, count = self.score(one_hot, label), self.confusion(one_hot, label).double()
+        f1 = 2 * count.diag() / (count.sum(0) + count.sum(1)).clamp(min=1)
+        found = {"f1_macro": score["f1_macro"], "accuracy": score["accuracy"]}
+        return found | {f"f1_{self.names[k]}": float(f1[k]) for k in torch.where(count.sum(1) > 0)[0]}
+
+    def compare(self, data: Splits) -> dict[str, float]:
+        """The most frequent class, and a random forest on hand-made features: f1_macro_forest and so on."""
+        label, found = data.test.aux["label"].cpu(), {}
+        for name in ("majority", "forest"):
+            guess = torch.from_numpy(getattr(rivals, name)(data.train, data.test))
+            found |= {f"{key}_{name}": value for key, value in self.report(guess, label).items()}
+        return found
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        """For figures: confusion (K, K); of each test light curve its label, what was predicted, how many visits and
+        detections it has; days (T,), and by_day (T, n) what is predicted so many days after the first detection.
+
+        For the explorable (`explored`): some light curves, and what the model says of parts of them.
+        """
+        test = data.test
+        label, logits = test.aux["label"].cpu(), self.logits(model, test)
+        by_day = torch.stack([self.logits(model, self.until(test, days)).argmax(1) for days in DAYS])
+        return {
+            "confusion": self.confusion(logits, label).numpy().astype(np.int32),
+            "label": label.numpy().astype(np.int8), "predicted": logits.argmax(1).numpy().astype(np.int8),
+            "visits": test.real.sum(1).cpu().numpy().astype(np.int16),
+            "detections": (test.aux["detected"] & test.real).sum(1).cpu().numpy().astype(np.int16),
+            "days": np.array(DAYS), "by_day": by_day.numpy().astype(np.int8),
+        } | self.explored(model, test)  # fmt: skip
+
+    def explored(self, model: nn.Module, test: Tokens) -> dict[str, np.ndarray]:
+        """Light curves to explore, and the model's answer for every set of bands at several moments.
+
+        For each class in SHOWN (else the first eight) the test light curve whose number of detections is the class's
+        median, one after the other with `start` (S + 1,) between them: day (since the first detection), band, value
+        (M, 2) as the model sees it, seen (M,) whether it is a detection. kind (S,) the class; cuts (S, C) days; answer
+        (S, C, 64, K) probabilities times 255: bit b of the third index is set where band b is looked at. All zero where
+        nothing has been seen.
+        """
+        label, real = test.aux["label"].cpu(), test.real.cpu()
+        detections = (test.aux["detected"].cpu() & real).sum(1)
+        wanted = [self.names.index(name) for name in SHOWN if name in self.names] or range(min(8, self.classes))
+        found: dict[str, list] = {key: [] for key in ("day", "band", "value", "seen", "kind", "cuts", "answer")}
+        for kind in wanted:
+            mine = torch.where(label == kind)[0]
+            if not len(mine):
+                continue
+            middle = mine[detections[mine].argsort(stable=True)[len(mine) // 2]]
+            one = trim(test[middle : middle + 1])
+            day = ((one.positions[0, :, 1] - one.aux["detection"][0]) / self.position_scale).cpu()
+            band = one.positions[0, :, 0].long().cpu()
+            after = torch.unique(day[day >= 0])
+            cuts = after[torch.linspace(0, len(after) - 1, CUTS).round().long()]
+            looked = (torch.arange(64)[:, None] >> band) & 1 > 0  # (64, N)
+            known = looked & (day <= cuts[:, None] + 1e-9)[:, None]  # (C, 64, N)
+            known = known.flatten(0, 1)
+            some = known.any(1)
+            answer = torch.zeros(len(known), self.classes)
+            if some.any():
+                several = one[torch.zeros(int(some.sum()), dtype=torch.long)]
+                answer[some] = self.logits(model, replace(several, pad=~known[some].to(one.device))).softmax(1)
+            for key, value in (
+                ("day", day.numpy().astype(np.float32)), ("band", band.numpy().astype(np.int8)),
+                ("value", one.values[0].cpu().numpy()), ("seen", one.aux["detected"][0].cpu().numpy()),
+                ("kind", kind), ("cuts", cuts.numpy().astype(np.float32)),
+                ("answer", (answer * 255).round().byte().reshape(CUTS, 64, -1).numpy()),
+            ):  # fmt: skip
+                found[key].append(value)
+        flat = {key: np.concatenate(found[key]) for key in ("day", "band", "value", "seen")}
+        stacked = {key: np.stack(found[key]) for key in ("kind", "cuts", "answer")}
+        return flat | stacked | {"start": np.cumsum([0, *map(len, found["day"])])}

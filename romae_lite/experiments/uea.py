@@ -1,0 +1,288 @@
+"""Classifying multivariate series with 30 % of their steps missing (paper Sec. 5.4, D.3; Table 6; chapter 09).
+
+A step with all its channels is a token, at the step's number. The model is pre-trained on the training series without
+their classes, then fine-tuned with them.
+"""
+
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..baselines import uea as predictors
+from ..data import uea as archive
+from ..data.uea import SETS, NotHere, Series
+from ..model import RoMAE, RoMAEPredictor
+from ..tokens import Tokens
+from ..training import mixed, seeded
+from .base import Splits, numpy_rng, setting
+from .classification import Classification
+from .physionet import trim
+
+# What depends on the set: the paper's settings of fine-tuning (Table 12, its c as smoothing = 1 - c), and ours.
+FOLLOWS = ("lr", "batch", "epochs", "clip", "dropout", "drop_path", "smoothing", "pretrain_epochs", "scale")
+ROWS = {
+    "paper": {
+        "BasicMotions": (1e-2, 8, 50, 1.0, 0.0, 0.0, 0.0, 400, "none"),
+        "CharacterTrajectories": (8e-3, 16, 100, 1.0, 0.0, 0.0, 0.1, 400, "none"),
+        "Epilepsy": (2e-3, 16, 150, 1.0, 0.2, 0.2, 0.2, 400, "none"),
+        "Heartbeat": (2e-2, 32, 30, 2.0, 0.0, 0.0, 0.0, 400, "none"),
+        "LSST": (3e-2, 16, 15, 10.0, 0.2, 0.2, 0.1, 400, "none"),
+    },
+    "ours": {
+        "BasicMotions": (2e-3, 8, 40, 1.0, 0.1, 0.1, 0.1, 100, "channel"),
+        "CharacterTrajectories": (2e-3, 16, 15, 1.0, 0.1, 0.1, 0.1, 15, "channel"),
+        "Epilepsy": (2e-3, 16, 40, 1.0, 0.1, 0.1, 0.1, 50, "channel"),
+        "Heartbeat": (2e-3, 16, 10, 1.0, 0.1, 0.1, 0.1, 20, "channel"),
+        "LSST": (2e-3, 32, 25, 1.0, 0.1, 0.1, 0.1, 20, "asinh"),
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class UEA(Classification):
+    """Classifying series of the UEA archive with 30 % of the steps missing (Table 6, chapter 09)."""
+
+    name = "uea"
+    variants = frozenset({"dataset"})
+    campaign = (
+        ("paper", 3, {"dataset": "BasicMotions"}),
+        ("best", 3, {"dataset": "Epilepsy"}),
+        ("best", 3, {"dataset": "LSST"}),
+        ("best", 3, {"dataset": "CharacterTrajectories"}),
+        ("best", 3, {"dataset": "BasicMotions"}),
+        ("best", 5, {"dataset": "Heartbeat", "folds": 5}),
+        ("best", 3, {"dataset": "Epilepsy", "pretrain_epochs": 0}),
+        ("best", 3, {"dataset": "Epilepsy", "embedding": "fresh"}),
+        ("best", 3, {"dataset": "CharacterTrajectories", "padding": "zeros"}),
+        ("best", 3, {"dataset": "LSST", "embedding": "fresh"}),
+        ("best", 3, {"dataset": "LSST", "pretrain_epochs": 0}),
+        ("paper", 3, {"dataset": "Epilepsy"}),
+        ("paper", 3, {"dataset": "LSST"}),
+        ("paper", 3, {"dataset": "CharacterTrajectories"}),
+        ("paper", 5, {"dataset": "Heartbeat", "folds": 5}),
+    )
+    deviations = ("D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30")
+
+    epochs: int = setting(50, "passes over the training set", low=1)
+    batch: int = setting(8, "series per step", low=1)
+    lr: float = setting(1e-2, "peak learning rate", low=1e-12, high=10)
+    optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
+    weight_decay: float = setting(0.0, "decoupled weight decay", low=0)
+    dataset: str = setting("BasicMotions", "which set; the settings in FOLLOWS change along", choices=tuple(SETS))
+    rows: str = setting("paper", "whose settings follow the set: Table 12's, or ours", choices=("paper", "ours"))
+    source: str = setting("real", "the archive's series, or made-up ones", choices=("real", "simulated"))
+    folds: int | None = setting(
+        None,
+        "None: the set's own test set. k: a k-th part of its training set instead; seed s takes part s mod k",
+        low=2,
+    )
+    valid_share: float = setting(
+        0.0, "share of the training set, class by class, to choose settings on; 0: none, and `valid` is the training "
+        "set itself", low=0, high=0.5,
+    )  # fmt: skip
+    dropped: float = setting(0.3, "share of the steps that are dropped, in training and in test", low=0, high=0.9)
+    scale: str = setting(
+        "none", "values as they are; standardised channel by channel; or that after arcsinh, which tames large values",
+        choices=("none", "channel", "asinh"),
+    )  # fmt: skip
+    padding: str = setting(
+        "mask", "shorter series: attention leaves the padding out, or zeros before them are data (D28)",
+        choices=("mask", "zeros"),
+    )  # fmt: skip
+    embedding: str = setting(
+        "pretrained", "patch embedding at the start of fine-tuning: pre-trained, or fresh as in the authors' code (D4)",
+        choices=("pretrained", "fresh"),
+    )  # fmt: skip
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.source == "simulated" and self.dataset != "BasicMotions":
+            raise ValueError(f"source is 'simulated', but dataset {self.dataset!r}; only BasicMotions is simulated")
+        if self.keep == "best" and not self.valid_share:
+            raise ValueError("keep is 'best', but valid_share 0; there is nothing to tell which is best")
+
+    def replace(self, **changes) -> "UEA":
+        """As in `Experiment`; where the set changes, those settings that have the old set's value in `rows` take the
+        new set's."""
+        old, new = (ROWS[self.rows].get(name) for name in (self.dataset, changes.get("dataset")))
+        if new is not None:
+            row = zip(FOLLOWS, old, new, strict=True)
+            changes = {name: to for name, was, to in row if getattr(self, name) == was} | changes
+        return super().replace(**changes)
+
+    @classmethod
+    def paper(cls) -> "UEA":
+        """Tables 12 and 13: tiny, 400 epochs of pre-training; fine-tuning as the set's column of Table 12 has it."""
+        return cls()
+
+    @classmethod
+    def best(cls) -> "UEA":
+        """Our own settings: channels standardised, a small model, Muon. Minutes on a CPU."""
+        return cls(
+            rows="ours", encoder="64x4x3x256", decoder="64x4x1x256", optimizer="muon",
+            pretrain_optimizer="muon", pretrain_lr=5e-3, pretrain_batch=32, pretrain_weight_decay=0.05,
+            weight_decay=0.05, **dict(zip(FOLLOWS, ROWS["ours"]["BasicMotions"], strict=True)),
+        )  # fmt: skip
+
+    @classmethod
+    def quick(cls) -> "UEA":
+        """`best` for fewer epochs: seconds, and no result."""
+        return cls.best().replace(pretrain_epochs=30)
+
+    @property
+    def patch(self) -> int:
+        return SETS[self.dataset].channels
+
+    @property
+    def classes(self) -> int:
+        return SETS[self.dataset].classes
+
+    # Data -----------------------------------------------------------------------------------------------------------
+
+    def series(self, seed: int, folder: Path | str | None = None) -> tuple[Series, Series]:
+        """All that may be learnt from, and the test set. NotHere where the set is not at hand."""
+        if self.source == "simulated":
+            return archive.simulated(40, numpy_rng(0, 0)), archive.simulated(40, numpy_rng(0, 1))
+        train, test = archive.load(self.dataset, Path(folder) if folder else None)
+        if self.folds:
+            part = stratified(train.label, self.folds, numpy_rng(seed // self.folds, 5)) == seed % self.folds
+            return train[np.flatnonzero(~part)], train[np.flatnonzero(part)]
+        if test is None:
+            raise NotHere(f"{self.dataset} has no test set here; folds=5 tests on parts of its training set instead")
+        return train, test
+
+    def data(self, seed: int, folder: Path | str | None = None) -> Splits:
+        """Training, validation and test set, in each of which `dropped` of every series' steps are missing: which ones
+        is drawn for every seed and part, once. Scaled with the mean and deviation of the training steps that are left.
+
+        The part for validation is taken from the training set, of every class its share (D26).
+        """
+        train, test = self.series(seed, folder)
+        valid = train
+        if self.valid_share:
+            part = stratified(train.label, round(1 / self.valid_share), numpy_rng(seed, 4)) == 0
+            train, valid = train[np.flatnonzero(~part)], train[np.flatnonzero(part)]
+        parts = [train, valid, test]
+        if self.padding == "zeros":
+            parts = [archive.padded(part, SETS[self.dataset].longest) for part in parts]
+        found = [
+            archive.tokens(part, archive.kept(part, self.dropped, numpy_rng(seed, i))) for i, part in enumerate(parts)
+        ]
+        if not self.valid_share:
+            found[1] = found[0]
+        return Splits(*self.scaled(found))
+
+    def scaled(self, parts: list[Tokens]) -> list[Tokens]:
+        """The parts with their values on the `scale` of the first one's real tokens."""
+        if self.scale == "none":
+            return parts
+        values = [part.values.double() for part in parts]
+        if self.scale == "asinh":
+            values = [value.asinh() for value in values]
+        deviation, mean = torch.std_mean(values[0][parts[0].real], 0, correction=0)  # (C,)
+        deviation = deviation.where(deviation > 1e-9, 1.0)
+        return [
+            replace(part, values=((value - mean) / deviation).float())
+            for value, part in zip(values, parts, strict=True)
+        ]
+
+    # Model ----------------------------------------------------------------------------------------------------------
+
+    def start(self, model: RoMAEPredictor, pretrained: RoMAE) -> None:
+        fresh = {name: t.clone() for name, t in model.encoder.embed.state_dict().items()}
+        super().start(model, pretrained)
+        if self.embedding == "fresh":
+            model.encoder.embed.load_state_dict(fresh)
+
+    # Metrics --------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        """accuracy, f1_macro; accuracy_train_mode is the accuracy with dropout and stochastic depth left on, mean of
+        five passes, which is how the authors' script scores (D27)."""
+        found = super().evaluate(model, tokens)
+        if not (self.dropout or self.drop_path):
+            return found | {"accuracy_train_mode": found["accuracy"]}
+        label, passes = tokens.aux["label"].cpu(), []
+        with torch.random.fork_rng():
+            for i in range(5):
+                torch.manual_seed(mixed(0, 6, i))
+                passes.append(self.score(self.logits(model, tokens, train_mode=True), label)["accuracy"])
+        return found | {"accuracy_train_mode": float(np.mean(passes))}
+
+    def compare(self, data: Splits) -> dict[str, float]:
+        """accuracy_majority, and where aeon is installed accuracy_minirocket: on the same series, with straight
+        lines in the place of the dropped steps, since MiniRocket needs a grid."""
+        label = data.test.aux["label"].numpy()
+        found = {"accuracy_majority": predictors.majority(data.train.aux["label"].numpy(), label)}
+        if find_spec("aeon") is not None:
+            guess = predictors.minirocket(data.train, data.test)
+            found["accuracy_minirocket"] = float(np.mean(guess == label))
+        return found
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        """confusion (K, K) of the test set; dropped (S,) larger shares of its steps missing, accuracy_dropped (S,) what
+        is left of the accuracy then, mean of five draws; and for the explorable what `examples` returns."""
+        shares = [self.dropped, *(share for share in (0.5, 0.7, 0.8, 0.9, 0.95) if share > self.dropped)]
+
+        def accuracy(share: float, draw: int) -> float:
+            less = thinned(data.test, (1 - share) / (1 - self.dropped), draw)
+            return self.score(self.logits(model, less), less.aux["label"].cpu())["accuracy"]
+
+        found = [
+            np.mean([accuracy(share, draw) for draw in range(5 if share > self.dropped else 1)]) for share in shares
+        ]
+        curve = {"dropped": np.array(shares), "accuracy_dropped": np.array(found)}
+        return super().arrays(model, data) | curve | self.examples(model, data.test)
+
+    def examples(self, model: nn.Module, test: Tokens, count: int = 8, channels: int = 6) -> dict[str, np.ndarray]:
+        """Some test series, seen through a window: what the explorable shows.
+
+        One series of every class in turn, E in all, N steps at most. values (E, N, at most `channels`); step (E, N), -1
+        where there is none; label (E,); rank (E, N), in which order steps are kept; levels (L,), shares that are kept;
+        probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the
+        series: zero where there is none.
+        """
+        label = test.aux["label"].cpu()
+        turn = torch.stack([(label[:i] == label[i]).sum() for i in range(len(label))])  # the how-manieth of its class
+        chosen = (turn * self.classes + label).argsort(stable=True)[:count]
+        some, levels = trim(test[chosen]), np.array([1.0, 0.6, 0.3, 0.15, 0.07])
+        n, length = some.real.sum(1), some.positions[..., 0].masked_fill(~some.real, 0).amax(1, keepdim=True)
+        rank = torch.rand(some.real.shape, generator=seeded(0, 7)).masked_fill(~some.real, 2).argsort(1).argsort(1)
+        tenth = some.positions[..., 0] / (length + 1) * 10
+        probability = np.zeros((len(chosen), 11, 11, len(levels), self.classes), np.uint8)
+        for i, j in np.ndindex(11, 11):
+            inside = some.real & (tenth >= i) & (tenth < j)
+            for k, share in enumerate(levels):
+                seen = inside & (rank < torch.from_numpy(np.ceil(share * n.numpy()))[:, None])
+                there = seen.any(1)  # nothing in the window: no answer
+                if there.any():
+                    part = replace(some[there], pad=~seen[there])
+                    answer = self.logits(model, part).softmax(1)
+                    probability[there.numpy(), i, j, k] = (255 * answer).round().to(torch.uint8).numpy()
+        return {
+            "values": some.values[..., :channels].numpy(), "label": label[chosen].numpy().astype(np.int16),
+            "step": some.positions[..., 0].masked_fill(~some.real, -1).numpy().astype(np.int16),
+            "rank": rank.numpy().astype(np.int16), "levels": levels, "probability": probability,
+        }  # fmt: skip
+
+
+def stratified(label: np.ndarray, parts: int, rng: np.random.Generator) -> np.ndarray:
+    """Which of so many parts each case belongs to, (n,): every class is dealt out evenly, in random order, the next
+    class from where the last one ended."""
+    order = rng.permutation(len(label))
+    order = order[np.argsort(label[order], kind="stable")]
+    out = np.empty(len(label), int)
+    out[order] = np.arange(len(label)) % parts
+    return out
+
+
+def thinned(tokens: Tokens, share: float, seed: int) -> Tokens:
+    """A share of every series' tokens, drawn at random; one remains at least."""
+    count = tokens.real.sum(1)  # (n,)
+    keep = (count * share).round().long().clamp(min=1)
+    noise = torch.rand(tokens.real.shape, generator=seeded(seed, 7)).masked_fill(~tokens.real, 2)
+    return replace(tokens, pad=noise.argsort(1).argsort(1) >= keep[:, None])
