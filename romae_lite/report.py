@@ -50,6 +50,8 @@ def _rows(loaded: Loaded, experiments: Sequence[str] | None) -> list[Row]:
 def _row(claim: Claim, records: Iterable[Record]) -> Row:
     found = [] if claim.quoted else select(records, claim.experiment, where=claim.where)
     found = [record for record in found if claim.metric in record.metrics]
+    # our own settings with something changed are ablations, for a chapter to show: no smaller version of the claim
+    found = [record for record in found if not (record.tier == "reduced" and record.preset.startswith("best"))]
     paper, own, reduced = (_one_setting(found, tier) for tier in ("paper", "own", "reduced"))
     ours = paper or reduced
     judged = verdict(claim, _summary(paper, claim))
