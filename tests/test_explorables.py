@@ -362,6 +362,24 @@ def of_physionet() -> Explorable:
     return figure()
 
 
+def of_pendulum() -> Explorable:
+    from test_explorables_pendulum import figure  # here: it imports this file
+
+    return figure()
+
+
+def of_elasticc() -> Explorable:
+    from test_explorables_elasticc import figure  # here: it imports this file
+
+    return figure()
+
+
+def of_uea() -> Explorable:
+    from test_explorables_uea import figure  # here: it imports this file
+
+    return figure()
+
+
 def of_autoencoder(name: str) -> Explorable:
     from test_explorables_autoencoder import figure  # here: it imports this file
 
@@ -373,6 +391,9 @@ MAKERS = {
     "mask_ratio": lambda: of_autoencoder("mask_ratio"),
     "forward_pass": lambda: of_autoencoder("forward_pass"),
     "patient": of_physionet,
+    "light_curve": of_elasticc,
+    "pendulum": of_pendulum,
+    "uea": of_uea,
     "synthetic": of_synthetic,
     "moving_tokens": lambda: of_chapter_02("moving_tokens"),
     "position_error": lambda: of_chapter_02("position_error"),

@@ -412,9 +412,7 @@ def test_parameter_counts_of_table_8(name):
     assert f"{whole / 1e6:.3g}M" == paper
 
 
-@pytest.mark.parametrize(
-    ("decoder", "cls", "count"), [("tiny-shallow", True, 5_482_262), ("tiny", False, 9_373_682)]
-)
+@pytest.mark.parametrize(("decoder", "cls", "count"), [("tiny-shallow", True, 5_482_262), ("tiny", False, 9_373_682)])
 def test_parameter_counts_of_pretraining(decoder, cls, count):
     with torch.device("meta"):
         model = RoMAE(ModelConfig(patch=2, axes=1, encoder=SIZES["tiny"], decoder=SIZES[decoder], cls=cls))

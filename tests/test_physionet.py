@@ -8,8 +8,9 @@ import torch
 
 from romae_lite.baselines import physionet as predictors
 from romae_lite.data import physionet as icu
-from romae_lite.experiments.physionet import PhysioNet, by_length, hide_rows, padding_share, trim
+from romae_lite.experiments.physionet import PhysioNet, hide_rows
 from romae_lite.masking import split
+from romae_lite.tokens import by_length, padding_share, trim
 from romae_lite.training import seeded
 
 TINY = {"encoder": "16x2x1x32", "decoder": "16x2x1x32", "records": 40, "epochs": 1, "batch": 8}

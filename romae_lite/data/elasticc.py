@@ -145,9 +145,11 @@ def tokens(
     Tokens: values (R, N, 2) flux and spread; positions (R, N, 2) band index and time; aux label (R,), detection (R,)
     the time of the first alert and detected (R, N) bool.
 
-    ValueError for a light curve without visits, naming the object.
+    ValueError for a light curve without visits, naming the object, and where there are no light curves.
     """
     count = curves.count
+    if not len(count):
+        raise ValueError("there are no light curves; is the alert mask, or a split of few of them, to blame?")
     if (count == 0).any():
         raise ValueError(f"object {curves.ids[count == 0][0]} has no visits; leave it out")
     owner, first = curves.owner, curves.first_detection()

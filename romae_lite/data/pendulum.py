@@ -13,7 +13,8 @@ import torch
 from ..tokens import Tokens
 
 STEPS, DT = 100, 0.01  # frames of a clip, and seconds between them
-GRAVITY, FRICTION, KICK = 3 * 9.81, 0.1, 0.1  # 1/s^2 (a rod of 1 m: m g l / (m l^2 / 3)), 1/s, and 1/s per step
+# 1/s^2, 1/s, and 1/s per step. m g l / (m l^2 / 3) with l = 1 m: a rod's inertia, and twice the torque of its weight
+GRAVITY, FRICTION, KICK = 3 * 9.81, 0.1, 0.1
 SHAKE = 1e-5  # radians: the camera sees the angle with this error
 SIZE = 24  # pixels along a side of a picture
 CANVAS, CENTRE, LENGTH, WIDTH = 128, 64, 55, 8  # the larger picture that it is drawn in, in pixels

@@ -304,7 +304,8 @@ def load(dataset: str, path: Path | None = None) -> tuple[Series, Series | None]
     if path is None or not path.exists():
         place = f"{path} does not exist" if path else f"{dataset} is not here"
         raise NotHere(f"{place}; `python data_scripts/uea.py {dataset}` fetches it, ROMAE_DATA says where it is")
-    return _load(dataset, path)
+    inside = (path / f"{dataset}.npz", path / dataset, path)  # a folder may hold several sets
+    return _load(dataset, next(place for place in inside if place.exists()))
 
 
 @lru_cache(maxsize=4)

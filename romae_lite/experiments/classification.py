@@ -16,10 +16,9 @@ from torch.nn.functional import cross_entropy
 
 from ..masking import hide
 from ..model import ModelConfig, RoMAE, RoMAEPredictor
-from ..tokens import Tokens
+from ..tokens import Tokens, trim
 from ..training import Recipe, fit, mixed
 from .base import Masked, Splits, masked_loss, seeded_build, setting
-from .physionet import trim
 
 
 def pretraining(checkpoint: Path) -> Path:

@@ -13,10 +13,9 @@ from torch import Tensor, nn
 
 from ..baselines import elasticc as rivals
 from ..data import elasticc as sky
-from ..tokens import Tokens
+from ..tokens import Tokens, by_length, trim
 from .base import Experiment, Splits, numpy_rng, setting
 from .classification import Classification
-from .physionet import by_length, trim
 
 SIMULATED_SIZES = (8000, 500, 3000)  # light curves to train, validate and test on
 DAYS = (0, 1, 3, 10, 30, 100, 300, 1000)  # after the first detection: when `arrays` asks for the class
@@ -148,23 +147,7 @@ class ELAsTiCC(Classification):
         """Batches of light curves of like length."""
         return by_length(train.real.sum(1), self.batch, generator)
 
-    def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
-        return super().pretrain_loss(model, trim(batch), generator)
-
-    def loss(
-        self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
-    ) -> Tensor:
-        return super().loss(model, trim(batch), generator, weights)
-
     # Metrics --------------------------------------------------------------------------------------------------------
-
-    @torch.no_grad()
-    def logits(self, model: nn.Module, tokens: Tokens, batch: int = 128) -> Tensor:
-        """As in `Classification`; light curves of like length are looked at together."""
-        out = torch.empty(len(tokens), self.classes)
-        for index in tokens.real.sum(1).argsort(stable=True).split(batch):
-            out[index.cpu()] = super().logits(model, trim(tokens[index]), batch)
-        return out
 
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """f1_macro first, which is what Table 4 gives; accuracy; f1 of each class, as f1_<name>."""
@@ -206,22 +189,22 @@ class ELAsTiCC(Classification):
     def explored(self, model: nn.Module, test: Tokens) -> dict[str, np.ndarray]:
         """Light curves to explore, and the model's answer for every set of bands at several moments.
 
-        For each class in SHOWN (else the first eight) the test light curve whose number of detections is the class's
-        median, one after the other with `start` (S + 1,) between them: day (since the first detection), band, value
-        (M, 2) as the model sees it, seen (M,) whether it is a detection. kind (S,) the class; cuts (S, C) days; answer
-        (S, C, 64, K) probabilities times 255: bit b of the third index is set where band b is looked at. All zero where
-        nothing has been seen.
+        For each class in SHOWN (else the first eight there are) the test light curve with more detections than four
+        fifths of its class have, one after the other with `start` (S + 1,) between them: day (since the first
+        detection), band, value (M, 2) as the model sees it, seen (M,) whether it is a detection. kind (S,) the class;
+        cuts (S, C) days; answer (S, C, 64, K) probabilities times 255: bit b of the third index is set where band b is
+        looked at. All zero where nothing has been seen.
         """
         label, real = test.aux["label"].cpu(), test.real.cpu()
         detections = (test.aux["detected"].cpu() & real).sum(1)
-        wanted = [self.names.index(name) for name in SHOWN if name in self.names] or range(min(8, self.classes))
+        wanted = [self.names.index(name) for name in SHOWN if name in self.names] or label.unique()[:8].tolist()
         found: dict[str, list] = {key: [] for key in ("day", "band", "value", "seen", "kind", "cuts", "answer")}
         for kind in wanted:
             mine = torch.where(label == kind)[0]
             if not len(mine):
                 continue
-            middle = mine[detections[mine].argsort(stable=True)[len(mine) // 2]]
-            one = trim(test[middle : middle + 1])
+            one = mine[detections[mine].argsort(stable=True)[4 * len(mine) // 5]]
+            one = trim(test[one : one + 1])
             day = ((one.positions[0, :, 1] - one.aux["detection"][0]) / self.position_scale).cpu()
             band = one.positions[0, :, 0].long().cpu()
             after = torch.unique(day[day >= 0])

@@ -65,13 +65,22 @@ class Pendulum(Experiment):
 
     @classmethod
     def best(cls) -> "Pendulum":
-        """Our own settings, chosen on the validation split."""
-        return cls(readout="frame", pixels="true", mirror=True, encoder="64x4x3x256", optimizer="muon", lr=4e-3)
+        """Our own settings, chosen on the validation split: each frame's own token, true pixels, Muon, a wider model,
+        clips mirrored at random; 2500 steps, two minutes on one CPU core."""
+        return cls(
+            readout="frame",
+            pixels="true",
+            mirror=True,
+            encoder="64x4x3x256",
+            optimizer="muon",
+            lr=4e-3,
+            epochs=20,
+        )
 
     @classmethod
     def quick(cls) -> "Pendulum":
-        """Our read-out and pixels on the paper's model, a few epochs: under a minute on two CPU cores."""
-        return cls(readout="frame", pixels="true", epochs=6, n_valid=200)
+        """`best` for five epochs: under a minute on two CPU cores."""
+        return cls.best().replace(epochs=5, n_valid=200)
 
     # Data -----------------------------------------------------------------------------------------------------------
 

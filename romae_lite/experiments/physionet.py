@@ -17,7 +17,7 @@ from ..baselines import physionet as predictors
 from ..data import physionet as icu
 from ..data.physionet import CHANNELS, Records
 from ..masking import hide
-from ..tokens import Tokens
+from ..tokens import Tokens, by_length, trim
 from ..training import seeded
 from .base import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
 
@@ -271,31 +271,3 @@ def hide_rows(batch: Tokens, ratio: float, generator: torch.Generator) -> Tensor
     count = row.masked_fill(~batch.real, 0).amax(1) + 1  # (B,)
     exists = torch.arange(int(count.max()), device=row.device) < count[:, None]  # (B, R)
     return hide(exists, ratio=ratio, generator=generator).gather(1, row) & batch.real
-
-
-def trim(batch: Tokens) -> Tokens:
-    """The batch without the slots at its end that are padding in all of its records."""
-    longest = int(batch.real.any(0).nonzero().max()) + 1
-    return batch._map(lambda t: t[:, :longest] if t.ndim > 1 else t)
-
-
-def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int = 50) -> Tensor:
-    """A random order of samples in which each batch holds samples of like length.
-
-    Samples are shuffled, sorted by length within pools of `pool` batches, and the batches are shuffled: (n,) indices.
-    """
-    order = torch.randperm(len(lengths), generator=generator)
-    batches = []
-    for part in order.split(pool * batch):
-        batches += part[lengths[part].argsort(stable=True)].split(batch)
-    full = [b for b in batches if len(b) == batch]
-    rest = [b for b in batches if len(b) < batch]  # at most one; it stays last, so that batches do not shift
-    shuffled = [full[i] for i in torch.randperm(len(full), generator=generator)]
-    return torch.cat(shuffled + rest)
-
-
-def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
-    """Share of a batch's slots that are padding when samples are taken in this order."""
-    parts = [lengths[part] for part in order.split(batch)]
-    slots = sum(len(part) * int(part.max()) for part in parts)
-    return 1 - float(lengths.sum()) / slots

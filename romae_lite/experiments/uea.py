@@ -16,11 +16,10 @@ from ..baselines import uea as predictors
 from ..data import uea as archive
 from ..data.uea import SETS, NotHere, Series
 from ..model import RoMAE, RoMAEPredictor
-from ..tokens import Tokens
+from ..tokens import Tokens, trim
 from ..training import mixed, seeded
 from .base import Splits, numpy_rng, setting
 from .classification import Classification
-from .physionet import trim
 
 # What depends on the set: the paper's settings of fine-tuning (Table 12, its c as smoothing = 1 - c), and ours.
 FOLLOWS = ("lr", "batch", "epochs", "clip", "dropout", "drop_path", "smoothing", "pretrain_epochs", "scale")
@@ -63,7 +62,6 @@ class UEA(Classification):
         ("paper", 3, {"dataset": "Epilepsy"}),
         ("paper", 3, {"dataset": "LSST"}),
         ("paper", 3, {"dataset": "CharacterTrajectories"}),
-        ("paper", 5, {"dataset": "Heartbeat", "folds": 5}),
     )
     deviations = ("D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30")
 
@@ -81,8 +79,8 @@ class UEA(Classification):
         low=2,
     )
     valid_share: float = setting(
-        0.0, "share of the training set, class by class, to choose settings on; 0: none, and `valid` is the training "
-        "set itself", low=0, high=0.5,
+        0.0, "share of the training set, class by class, to choose settings on; 0: none, and `valid` is up to 200 "
+        "training series", low=0, high=0.5,
     )  # fmt: skip
     dropped: float = setting(0.3, "share of the steps that are dropped, in training and in test", low=0, high=0.9)
     scale: str = setting(
@@ -173,7 +171,8 @@ class UEA(Classification):
             archive.tokens(part, archive.kept(part, self.dropped, numpy_rng(seed, i))) for i, part in enumerate(parts)
         ]
         if not self.valid_share:
-            found[1] = found[0]
+            n, shown = len(train), min(len(train), 200)
+            found[1] = found[0][torch.arange(shown) * n // shown]
         return Splits(*self.scaled(found))
 
     def scaled(self, parts: list[Tokens]) -> list[Tokens]:

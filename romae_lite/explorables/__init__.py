@@ -5,10 +5,12 @@ from collections.abc import Callable
 from . import (
     attention_kernel,
     forward_pass,
+    light_curve,
     mask_ratio,
     moving_tokens,
     patches,
     patient,
+    pendulum,
     position_error,
     position_scale,
     rope_precision,
@@ -17,6 +19,7 @@ from . import (
     spirals,
     synthetic,
     two_tokens,
+    uea,
 )
 from .explorable import Explorable
 from .palette import PALETTE
@@ -24,6 +27,9 @@ from .palette import PALETTE
 GALLERY: dict[str, Callable[..., Explorable]] = {
     "spirals": spirals.from_results,
     "patient": patient.from_results,
+    "uea": uea.from_results,
+    "light_curve": light_curve.from_results,
+    "pendulum": pendulum.from_results,
     "synthetic": synthetic.from_results,
     "rotary_clock": rotary_clock.explorable,
     "two_tokens": two_tokens.explorable,

@@ -1,0 +1,371 @@
+"""ELAsTiCC: read the SNANA archive of simulated light curves and prepare one file for chapter 10.
+
+    python data_scripts/elasticc.py --source FOLDER           from the unpacked archive, or the .tar itself
+    python data_scripts/elasticc.py --download                fetch the archive first: tens of GB
+
+FOLDER holds one folder for each model, ELASTICC_TRAIN_<model>, with pairs of files <name>_HEAD.FITS and
+<name>_PHOT.FITS, packed (.FITS.gz) or not. The models are sorted into 20 classes by the table of ATAT's code
+(src/data/get_partitions.py in alercebroker/ATAT), which is romae_lite.data.elasticc.TAXONOMY; a folder whose model is
+not in it stops the script. As in that code, of d-Sct and Cepheid only the corrected files (ELASTICC_TRAINFIX_*) are
+taken where there are any, and their ids begin with 2000000 and 1000000, since they repeat ids of other models.
+
+--partition FILE takes ATAT's split: partitions.parquet (needs pyarrow), or the same table as .csv, columns SNID
+and partition ("test", "training_0" to "validation_4"). Without it a split of the same shape is drawn: 1000 light
+curves of each class for the test, or a fifth of a class that has fewer than 5000; the others dealt into five folds.
+Which light curves the paper tested on is then not known, and results are comparable in kind only.
+
+The result, OUT/elasticc.h5, holds for each light curve its id and class, and for each visit the time (MJD), the band,
+the flux, its error and the flags. Files are read one by one, so that memory does not grow. Whatever cannot be read is
+named, file and object; --skip-bad leaves it out instead of stopping. The result appears only when it is whole, and a
+second run does nothing as long as the files of FOLDER keep their names and sizes. Exit status: 0 done, 1 not.
+"""
+
+import argparse
+import csv
+import hashlib
+import json
+import os
+import re
+import sys
+import tarfile
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # runs from a checkout that is not installed as well
+
+from romae_lite.data.elasticc import BANDS, CLASSES, PREPARED, TAXONOMY, DataError  # noqa: E402
+
+HOME = "https://portal.nersc.gov/cfs/lsst/DESC_TD_PUBLIC/ELASTICC/TRAINING_SAMPLES/"
+ARCHIVE = "FULL_ELASTICC_TRAIN.tar"
+HEAD = re.compile(r"_HEAD\.FITS(\.gz)?$")
+PREFIX = {"Cepheid": "1000000", "d-Sct": "2000000"}  # before ids that are not unique without
+FLAT = {"time": np.float64, "band": np.int8, "flux": np.float32, "error": np.float32, "flags": np.int32}
+FOLDS, TEST = 5, 1000
+
+
+class Pair(NamedTuple):
+    """One head file with its photometry, and the model whose light curves they hold."""
+
+    head: Path
+    photometry: Path
+    model: str
+
+
+class Objects(NamedTuple):
+    """Light curves of one pair: ids, how many visits each has, and their columns as in FLAT, one after the other."""
+
+    ids: list[int]
+    counts: list[int]
+    columns: dict[str, np.ndarray]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, metavar="FOLDER", help="the archive, unpacked or as .tar")
+    where = ROOT / "data" / "elasticc"
+    parser.add_argument("--out", type=Path, default=where, help="default: data/elasticc in the checkout")
+    parser.add_argument("--partition", type=Path, metavar="FILE", help="ATAT's partitions.parquet, or as .csv")
+    parser.add_argument("--model", choices=sorted(TAXONOMY), help="all of FOLDER is of this model, whatever its name")
+    parser.add_argument("--skip-bad", action="store_true", help="leave out what cannot be read instead of stopping")
+    parser.add_argument("--force", action="store_true", help="prepare again even if the result is there")
+    parser.add_argument("--download", action="store_true", help="fetch the archive to OUT first: tens of GB")
+    parser.add_argument("--home", default=HOME, help="address of the folder with the archive; default: %(default)s")
+    options = parser.parse_args(arguments)
+    try:
+        prepare(options)
+    except (DataError, OSError) as error:  # requests' errors about downloads are OSError
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except ImportError as error:
+        print(f"error: {error}; pip install 'romae-lite[data]' has what this script needs", file=sys.stderr)
+        return 1
+    return 0
+
+
+def prepare(options: argparse.Namespace) -> None:
+    import h5py
+
+    result = options.out / PREPARED
+    if options.source is None and not options.download:
+        if result.exists() and not options.force:
+            print(f"{result}: is there, nothing to do (--source FOLDER says whether it is up to date)")
+            return
+        raise DataError("no --source FOLDER; --download fetches the archive, tens of GB")
+    source = options.source or download(options.home, options.out)
+    if source.is_file():
+        source = unpack(source, options.out / "raw")
+    found = list(pairs(source, options.model, options.skip_bad))
+    stamp = inputs(source, found, options)
+    if not options.force and stamp == made_from(result):
+        print(f"{result}: was made from these files, nothing to do")
+        return
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    part = result.with_name(PREPARED + ".part")
+    try:
+        with h5py.File(part, "w") as file:
+            write(file, found, options.skip_bad)
+            label, ids = file["label"][:], file["ids"][:]
+            splits = given(options.partition, ids, options.skip_bad) if options.partition else drawn(label)
+            for name, rows in splits.items():
+                file.create_dataset(f"splits/{name}", data=rows, compression="gzip")
+            file.attrs["names"], file.attrs["inputs"] = CLASSES, stamp
+            visits = int(file["start"][-1])
+        os.replace(part, result)
+    finally:
+        part.unlink(missing_ok=True)
+    each = ", ".join(f"{name} {n}" for name, n in zip(CLASSES, np.bincount(label, minlength=len(CLASSES)), strict=True))
+    print(f"{result}: {len(ids):,} light curves, {visits:,} visits, {result.stat().st_size / 1e6:.1f} MB\n{each}")
+
+
+# Finding and reading --------------------------------------------------------------------------------------------------
+
+
+def pairs(source: Path, model: str | None, skip_bad: bool) -> Iterator[Pair]:
+    """The pairs of files below a folder, in order of their paths. DataError where there are none, where one of a pair
+    is missing, and for a folder whose model is not in the taxonomy."""
+    heads = sorted(path for path in source.rglob("*") if HEAD.search(path.name))
+    if not heads:
+        raise DataError(f"{source} holds no files called *_HEAD.FITS or *_HEAD.FITS.gz")
+    fixed = {path.parent for path in heads if "TRAINFIX" in path.name}
+    for head in heads:
+        try:
+            name = model or re.sub(r"^.*TRAIN(FIX|_\d+)?_", "", head.parent.name)
+            if name not in TAXONOMY:
+                raise DataError(f"{head.parent}: {name!r} is no model of the taxonomy; --model says which it is")
+            if name in PREFIX and head.parent in fixed and "TRAINFIX" not in head.name:
+                continue
+            stem = HEAD.sub("_PHOT.FITS", head.name)
+            photometry = next((p for p in (head.with_name(stem), head.with_name(stem + ".gz")) if p.exists()), None)
+            if photometry is None:
+                raise DataError(f"{head}: {stem} is missing beside it")
+        except DataError as error:
+            if not skip_bad:
+                raise
+            print(f"skipped: {error}", file=sys.stderr)
+            continue
+        yield Pair(head, photometry, name)
+
+
+def table(path: Path, columns: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Columns of the first table of a FITS file, in the machine's byte order. DataError naming the file."""
+    from astropy.io import fits
+
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*truncated.*")
+            with fits.open(path, memmap=False) as file:
+                rows = file[1].data
+                if missing := set(columns) - set(rows.names):
+                    raise DataError(f"{path}: lacks the columns {', '.join(sorted(missing))}")
+                return {name: np.array(rows[name]) for name in columns}
+    except DataError:
+        raise
+    except Exception as error:  # astropy answers damage with errors of a dozen kinds, warnings among them
+        raise DataError(f"{path} is damaged, cut off or no SNANA file ({error})") from error
+
+
+def read(pair: Pair, skip_bad: bool) -> Objects:
+    """The light curves of a pair. DataError naming the file and the object that is not what it should be."""
+    head = table(pair.head, ("SNID", "NOBS", "PTROBS_MIN", "PTROBS_MAX"))
+    rows = table(pair.photometry, ("MJD", "BAND", "PHOTFLAG", "FLUXCAL", "FLUXCALERR"))
+    letters = np.char.strip(rows["BAND"].astype(str))
+    band = np.full(len(letters), -1, np.int8)
+    for i, letter in enumerate(BANDS):
+        band[letters == letter] = i
+    columns = {
+        "time": rows["MJD"], "band": band, "flux": rows["FLUXCAL"], "error": rows["FLUXCALERR"],
+        "flags": rows["PHOTFLAG"],
+    }  # fmt: skip
+    columns = {name: columns[name].astype(kind) for name, kind in FLAT.items()}
+    ids, slices = [], []
+    for name, visits, first, last in zip(*head.values(), strict=True):
+        try:
+            part = slice(int(first) - 1, int(last))  # SNANA counts from 1, both ends inside
+            check(columns, part, int(visits), letters)
+            number = PREFIX.get(pair.model, "") + str(name).strip()
+            if not number.isdigit():
+                raise DataError(f"SNID is {number!r}; expected a whole number")
+        except DataError as error:
+            problem = DataError(f"{pair.photometry}: object {str(name).strip()}: {error}")
+            if not skip_bad:
+                raise problem from error
+            print(f"skipped: {problem}", file=sys.stderr)
+            continue
+        order = np.argsort(columns["time"][part], kind="stable") + part.start
+        ids.append(int(number))
+        slices.append(order)
+    chosen = np.concatenate(slices) if slices else np.zeros(0, int)
+    return Objects(ids, [len(s) for s in slices], {name: column[chosen] for name, column in columns.items()})
+
+
+def check(columns: dict[str, np.ndarray], part: slice, visits: int, letters: np.ndarray) -> None:
+    """DataError where an object's rows are not `visits` good ones."""
+    total = len(columns["time"])
+    if not 0 <= part.start < part.stop <= total:
+        raise DataError(f"points to rows {part.start + 1} to {part.stop} of a table with {total}")
+    if part.stop - part.start != visits:
+        raise DataError(f"NOBS is {visits}, but it points to {part.stop - part.start} rows")
+    for name in ("time", "flux", "error"):
+        if not np.isfinite(columns[name][part]).all():
+            row = part.start + 1 + int(np.argmin(np.isfinite(columns[name][part])))
+            raise DataError(f"{name} is not finite in row {row}")
+    if (columns["time"][part] <= 0).any() or (columns["error"][part] <= 0).any():
+        raise DataError("a time or an error is not positive")
+    if (columns["band"][part] < 0).any():
+        raise DataError(
+            f"band is {str(letters[part][columns['band'][part] < 0][0])!r}; expected one of {', '.join(BANDS)}"
+        )
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+
+def write(file, found: list[Pair], skip_bad: bool) -> None:
+    """Append the light curves of every pair to an open HDF5 file. DataError for an id that is there twice."""
+    sizes = FLAT | {"ids": np.int64, "label": np.int16, "start": np.int64}
+    data = {
+        name: file.create_dataset(name, (0,), kind, maxshape=(None,), chunks=(1 << 16,), compression="gzip",
+                                  compression_opts=1, shuffle=True)
+        for name, kind in sizes.items()
+    }  # fmt: skip
+    append(data["start"], np.zeros(1, np.int64))
+    known: set[int] = set()
+    for i, pair in enumerate(found):
+        if sys.stderr.isatty():
+            print(f"\r{i + 1} of {len(found)}: {pair.head.name:<60}", end="", file=sys.stderr, flush=True)
+        try:
+            objects = read(pair, skip_bad)
+            number, times = np.unique(objects.ids, return_counts=True)
+            if twice := known & set(objects.ids) | set(number[times > 1].tolist()):
+                raise DataError(f"{pair.head}: object {min(twice)} is there twice")
+        except DataError as error:
+            if not skip_bad:
+                raise
+            print(f"skipped: {error}", file=sys.stderr)
+            continue
+        known |= set(objects.ids)
+        append(data["ids"], np.array(objects.ids, np.int64))
+        append(data["label"], np.full(len(objects.ids), CLASSES.index(TAXONOMY[pair.model]), np.int16))
+        append(data["start"], data["start"][-1] + np.cumsum(objects.counts, dtype=np.int64))
+        for name, column in objects.columns.items():
+            append(data[name], column)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    if not known:
+        raise DataError("no readable light curve")
+
+
+def append(dataset, rows: np.ndarray) -> None:
+    dataset.resize(len(dataset) + len(rows), axis=0)
+    if len(rows):
+        dataset[-len(rows) :] = rows
+
+
+def inputs(source: Path, found: list[Pair], options: argparse.Namespace) -> str:
+    """What the result depends on: names and sizes of the files, the partition's content, the options."""
+    files = [[str(p.relative_to(source)), p.stat().st_size] for pair in found for p in (pair.head, pair.photometry)]
+    partition = options.partition and hashlib.sha256(options.partition.read_bytes()).hexdigest()
+    return hashlib.sha256(json.dumps([files, partition, options.model, options.skip_bad]).encode()).hexdigest()
+
+
+def made_from(result: Path) -> str | None:
+    """The stamp of what a result was made from; None where there is none that can be read."""
+    import h5py
+
+    try:
+        with h5py.File(result) as file:
+            return file.attrs["inputs"]
+    except (OSError, KeyError):
+        return None
+
+
+# Splits ---------------------------------------------------------------------------------------------------------------
+
+
+def drawn(label: np.ndarray, seed: int = 0) -> dict[str, np.ndarray]:
+    """A split of the shape of ATAT's: row numbers of "test", "training_0" to "validation_4", ascending."""
+    rng = np.random.default_rng(seed)
+    fold = np.empty(len(label), int)  # -1: test
+    for kind in np.unique(label):
+        rows = rng.permutation(np.flatnonzero(label == kind))
+        test = min(TEST, len(rows) // 5)
+        fold[rows] = np.concatenate((np.full(test, -1), np.arange(len(rows) - test) % FOLDS))
+    splits = {"test": np.flatnonzero(fold == -1)}
+    for i in range(FOLDS):
+        splits[f"training_{i}"] = np.flatnonzero((fold != i) & (fold >= 0))
+        splits[f"validation_{i}"] = np.flatnonzero(fold == i)
+    return splits
+
+
+def given(path: Path, ids: np.ndarray, skip_bad: bool) -> dict[str, np.ndarray]:
+    """ATAT's split, as row numbers. DataError for a light curve that it names and that is not there."""
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        columns = parquet.read_table(path).to_pydict()
+    else:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    if missing := {"SNID", "partition"} - set(columns):
+        raise DataError(f"{path} lacks the columns {', '.join(sorted(missing))}")
+    row_of = {int(number): row for row, number in enumerate(ids)}
+    splits: dict[str, list[int]] = {"test": []}
+    splits |= {f"{kind}_{i}": [] for i in range(FOLDS) for kind in ("training", "validation")}
+    absent = 0
+    for number, name in zip(columns["SNID"], columns["partition"], strict=True):
+        if name not in splits:
+            raise DataError(f"{path}: partition is {name!r}; expected one of {', '.join(splits)}")
+        if (row := row_of.get(int(number))) is None:
+            if not skip_bad:
+                raise DataError(f"{path}: object {number} is not among the light curves; --skip-bad goes on without")
+            absent += 1
+        else:
+            splits[name].append(row)
+    if absent:
+        print(f"skipped: {absent} rows of {path} name light curves that are not here", file=sys.stderr)
+    return {name: np.array(rows, np.int64) for name, rows in splits.items()}
+
+
+# The archive ----------------------------------------------------------------------------------------------------------
+
+
+def download(home: str, folder: Path) -> Path:
+    """The archive, where it is not there yet."""
+    from _common import fetch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return fetch(home, {ARCHIVE: ARCHIVE}, folder)[0]
+    except ValueError as error:  # pooch, where a hash differs
+        raise DataError(f"{home}: {error}; delete the archive and downloads.lock.json to accept a new one") from error
+
+
+def unpack(archive: Path, folder: Path) -> Path:
+    """Unpack a .tar once. DataError naming the archive and the last good file where it is cut off."""
+    done = folder / f"{archive.name}.done"
+    if done.exists():
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    last = "none"
+    try:
+        with tarfile.open(archive, "r|*") as packed:
+            for member in packed:
+                packed.extract(member, folder, filter="data")
+                last = member.name
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise DataError(f"{archive} is damaged or cut off ({error}); the last readable file is {last}") from error
+    done.touch()
+    return folder
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    sys.exit(main())

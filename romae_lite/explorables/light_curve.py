@@ -1,0 +1,143 @@
+"""The light-curve explorable: what an object is, asked again as visits come in, with any of the six bands.
+
+Everything shown was computed by a model beforehand (`ELAsTiCC.explored`); the page looks answers up.
+"""
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..data.elasticc import BANDS
+from . import svg
+from .explorable import Explorable, not_recorded
+from .palette import PALETTE
+
+COLOURS = dict(zip(BANDS, ("purple", "blue", "green", "amber", "vermillion", "grey"), strict=True))
+COMMAND = "python -m romae_lite run elasticc --preset small --seeds 0"
+STEPS = 7  # moments that a window shows at least
+
+
+def payload(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str) -> dict:
+    """What the page needs, as JSON, from the arrays that `ELAsTiCC.explored` describes.
+
+    names: of the classes; scaling: how the experiment scaled its fluxes. ValueError names what is missing or misshapen.
+    """
+    wanted = "day band value seen start kind cuts answer".split()
+    if missing := set(wanted) - set(arrays):
+        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
+    a = {name: np.asarray(arrays[name]) for name in wanted}
+    S, C, M = len(a["start"]) - 1, a["cuts"].shape[-1], len(a["day"])
+    expected = {"band": (M,), "value": (M, 2), "seen": (M,), "kind": (S,), "cuts": (S, C)}
+    for name, shape in (expected | {"answer": (S, C, 64, len(names))}).items():
+        if a[name].shape != shape:
+            raise ValueError(f"{name} has shape {a[name].shape}; expected {shape}")
+    for name in ("day", "value", "cuts"):
+        if not np.isfinite(a[name]).all():
+            raise ValueError(f"{name} holds values that are not finite")
+    flux, spread = a["value"].astype(np.float64).T
+    if scaling == "asinh":
+        flux = np.sinh(flux) * 10**spread
+    objects = []
+    for s in range(S):
+        part = slice(int(a["start"][s]), int(a["start"][s + 1]))
+        day, cuts = a["day"][part], a["cuts"][s]
+        last = float(day[a["seen"][part].astype(bool)].max(initial=0))
+        end = max(1.15 * last + 5, float(cuts[min(STEPS, C) - 1]))
+        shown = (day >= -0.15 * end) & (day <= end)
+        objects.append({
+            "kind": int(a["kind"][s]), "from": _short(-0.15 * end), "to": _short(1.02 * end),
+            "cuts": [round(float(c), 3) for c in cuts[cuts <= end]], "day": [round(float(d), 3) for d in day[shown]],
+            "band": a["band"][part][shown].astype(int).tolist(), "flux": [_short(f) for f in flux[part][shown]],
+            "before": [int(n) for n in np.bincount(a["band"][part][day < -0.15 * end], minlength=len(BANDS))],
+            "answer": base64.b64encode(a["answer"][s][cuts <= end].astype(np.uint8).tobytes()).decode(),
+        })  # fmt: skip
+    return {"names": list(names), "objects": objects, "bands": list(BANDS), "colours": [COLOURS[b] for b in BANDS]}
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.4g}")
+
+
+def probabilities(data: dict, which: int, step: int, bands: Sequence[int]) -> np.ndarray:
+    """(K,) what the model says of an object at a step, from the bands with these indices; zeros where nothing has been
+    seen. The page shows the same numbers."""
+    chosen = data["objects"][which]
+    answer = np.frombuffer(base64.b64decode(chosen["answer"]), np.uint8)
+    answer = answer.reshape(len(chosen["cuts"]), 64, len(data["names"]))[step, sum(1 << b for b in bands)] / 255
+    return answer / max(answer.sum(), 1e-9)
+
+
+def still(data: dict, which: int, step: int) -> str:
+    """The opening view as an SVG string: the light curve until a moment, and the likeliest classes."""
+    chosen, width, height = data["objects"][which], 700, 300
+    now, found = chosen["cuts"][step], probabilities(data, which, step, range(len(BANDS)))
+    squeezed = np.arcsinh(np.array(chosen["flux"]) / 20)
+    low, high = min(squeezed.min(), -1), max(squeezed.max(), 1)
+    left, right = 30, 440
+
+    def across(day: float) -> float:
+        return left + (right - left) * (day - chosen["from"]) / (chosen["to"] - chosen["from"])
+
+    body = svg.label(left, 22, f"{now:.3g} days after the first detection (object: {data['names'][chosen['kind']]})")
+    for day, band, y in zip(chosen["day"], chosen["band"], squeezed, strict=True):
+        colour = PALETTE[COLOURS[BANDS[band]]][0]
+        style = {"fill": colour} if day <= now else {"fill": "none", "stroke": colour, "stroke_opacity": 0.4}
+        body += svg.tag("circle", cx=across(day), cy=40 + 220 * (high - y) / (high - low), r=3.4, **style)
+    body += svg.line([(across(now), 34), (across(now), 268)], stroke="#222")
+    body += svg.label(left, 38, "flux difference", fill="#666")
+    body += svg.label((left + right) / 2, height - 10, "days since the first detection", text_anchor="middle")
+    for i, k in enumerate(np.argsort(-found)[:8]):
+        y = 52 + 27 * i
+        body += svg.label(580, y, data["names"][k], text_anchor="end")
+        body += svg.tag("rect", x=590, y=y - 11, width=float(90 * found[k]), height=14, fill=PALETTE["blue"][0])
+    return svg.picture(width, height, body)
+
+
+def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str, source: str = "") -> Explorable:
+    """The figure from the arrays of `ELAsTiCC.explored`; `source` says in the caption where they come from."""
+    data = payload(arrays, names, scaling)
+    data["start"] = {"object": 0, "step": min(3, len(data["objects"][0]["cuts"]) - 1)}
+    return Explorable(
+        name="light_curve",
+        data=data,
+        fallback=still(data, 0, data["start"]["step"]),
+        title="What is it? A light curve as it comes in",
+        caption="Drag the upright line through time; hollow points lie in the future and the model does not see them. "
+        "Switch bands off as if their filters were broken. The bars are RoMAE's probabilities; below the light curve, "
+        "that of the true class over time. What came before the window is known to the model, too. "
+        f"{source}".rstrip(),
+    )
+
+
+def from_results(root: Path | None = None) -> Explorable:
+    """The figure from the first seed of the preset "paper", else "small", under results/elasticc."""
+    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..data.elasticc import CLASSES, SIMULATED_CLASSES
+
+    presets = ("paper", "small")
+    folder = (Path(root) if root else results.results_dir()) / "elasticc"
+    found = sorted(
+        (presets.index(match[1]), int(match[2]), path)
+        for path in folder.glob("*.npz")
+        if (match := re.fullmatch(r"(paper|small)-s(\d+)", path.stem))
+    )
+    reasons = []
+    for _, _, path in found:
+        try:
+            record = results.load(path.with_suffix(".json"))
+            made_up = record.config["source"] == "simulated"
+            source = (
+                f"{'Made-up light curves; no survey saw them. ' if made_up else ''}Recorded run: preset "
+                f"{record.preset}, seed {record.seed}, macro F-score {record.metrics['f1_macro']:.3f} over its whole "
+                f"test set; to repeat it: {record.command}."
+            )
+            if reasons:
+                source += f" Skipped: {'; '.join(reasons)}."
+            names = SIMULATED_CLASSES if made_up else CLASSES
+            return explorable(results.load_arrays(path), names, record.config["scaling"], source)
+        except (ValueError, OSError, KeyError) as error:
+            reasons.append(f"{path.name} cannot be used ({error})")
+    return not_recorded("light_curve", "A light curve as it comes in", COMMAND, reasons)

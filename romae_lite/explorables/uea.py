@@ -1,0 +1,134 @@
+"""The window explorable: a multivariate series, which steps a model is shown, and what it then takes the series for.
+
+Every probability was computed by a model beforehand (`UEA.examples`); the page looks them up.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ..data.uea import SETS
+from . import svg
+from .explorable import Explorable, not_recorded
+from .palette import PALETTE
+
+ENDS = 10  # the window begins and ends at tenths of the series
+COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=BasicMotions"
+
+
+def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
+    """What the page needs, as JSON, from the arrays that `UEA.examples` describes. ValueError names what is missing or
+    misshapen."""
+    names = SETS[dataset].names
+    wanted = ("values", "step", "label", "rank", "levels", "probability")
+    if missing := set(wanted) - set(arrays):
+        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
+    a = {name: np.asarray(arrays[name]) for name in wanted}
+    E, N, L = *a["step"].shape, len(a["levels"])
+    expected = {"label": (E,), "rank": (E, N), "values": (E, N, a["values"].shape[-1])}
+    expected["probability"] = (E, ENDS + 1, ENDS + 1, L, len(names))
+    for name, shape in expected.items():
+        if a[name].shape != shape:
+            raise ValueError(f"{name} has shape {a[name].shape}; expected {shape}")
+    if not np.isfinite(a["values"]).all():
+        raise ValueError("values holds values that are not finite")
+    series = []
+    for e in range(E):
+        there = a["step"][e] >= 0
+        windows = [
+            [a["probability"][e, i, j].astype(int).tolist() for j in range(i + 1, ENDS + 1)] for i in range(ENDS)
+        ]
+        series.append({
+            "step": a["step"][e][there].astype(int).tolist(), "rank": a["rank"][e][there].astype(int).tolist(),
+            "values": np.round(a["values"][e][there].T.astype(float), 2).tolist(), "label": int(a["label"][e]),
+            "probability": windows,
+        })  # fmt: skip
+    return {"series": series, "names": list(names), "levels": np.round(a["levels"].astype(float), 3).tolist()}
+
+
+def shown(data: dict, series: int, begin: int, end: int, level: int) -> np.ndarray:
+    """Which steps of a series the model is shown, (N,) bool: those between two tenths of it, thinned out. The page does
+    the same sum."""
+    one = data["series"][series]
+    step, rank = np.array(one["step"]), np.array(one["rank"])
+    last = step[-1] + 1
+    kept = np.ceil(data["levels"][level] * len(step))
+    return (ENDS * step >= begin * last) & (ENDS * step < end * last) & (rank < kept)
+
+
+def answer(data: dict, series: int, begin: int, end: int, level: int) -> np.ndarray:
+    """Probability of every class, (K,), in 255ths."""
+    return np.array(data["series"][series]["probability"][begin][end - begin - 1][level])
+
+
+def still(data: dict) -> str:
+    """The opening view as an SVG string: one series, its steps that are shown, the classes."""
+    one, width, left, lanes = data["series"][0], 700, 16, len(data["series"][0]["values"])
+    each = max(38, min(80, 250 // lanes))
+    on, chances, last = (
+        shown(data, 0, 0, ENDS, data["start"]),
+        answer(data, 0, 0, ENDS, data["start"]),
+        one["step"][-1] + 1,
+    )
+    body = ""
+    for c, values in enumerate(one["values"]):
+        low, high = min(values), max(values)
+        points = [
+            (left + (width - 2 * left) * (step + 0.5) / last,
+             8 + c * each + (each - 12) * (high - value) / ((high - low) or 1))
+            for step, value in zip(one["step"], values, strict=True)
+        ]  # fmt: skip
+        colour = list(PALETTE.values())[c][0]
+        body += svg.line(points, stroke=colour, stroke_width=1.1, stroke_opacity=0.45)
+        for (x, y), here in zip(points, on, strict=True):
+            body += svg.tag("circle", cx=x, cy=y, r=2.4, fill=colour) if here else ""
+    top = 24 + lanes * each
+    for n, c in enumerate(np.argsort(-chances, kind="stable")[:4]):
+        mark = " ✓" if c == one["label"] else ""
+        body += svg.label(left, top + 22 * n, f"{data['names'][c]}{mark}")
+        body += svg.tag("rect", x=150, y=top - 11 + 22 * n, width=float(480 * chances[c] / 255), height=13, rx=3,
+                        fill=PALETTE["blue"][0])  # fmt: skip
+        body += svg.label(width - left, top + 22 * n, f"{100 * chances[c] / 255:.0f} %", text_anchor="end")
+    return svg.picture(width, top + 22 * min(4, len(chances)), body)
+
+
+def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", source: str = "") -> Explorable:
+    """The figure from the arrays of `UEA.examples`; `source` says in the caption where they come from."""
+    data = payload(arrays, dataset) | {"start": 0}
+    return Explorable(
+        name="uea",
+        data=data,
+        fallback=still(data),
+        title="How much of a series does it take?",
+        caption="Drag the two ends of the window, and choose how many of the steps are left out at random. Dots are "
+        "the steps that the model sees, with all their channels; three in ten were dropped before. The bars are what "
+        f"it takes the series for; ✓ is the truth. {source}".rstrip(),
+    )
+
+
+def from_results(dataset: str = "BasicMotions", root: Path | None = None) -> Explorable:
+    """The figure from the first seed of the preset "best", else "paper", of a set under results/uea."""
+    from .. import results  # here: the other figures need nothing but the standard library and numpy
+
+    folder = (Path(root) if root else results.results_dir()) / "uea"
+    found = sorted(
+        (match[1] != "best", int(match[2]), path)
+        for path in folder.glob("*.npz")
+        if (match := re.fullmatch(rf"(best|paper)-dataset={dataset}-s(\d+)", path.stem))
+    )
+    reasons = []
+    for _, _, path in found:
+        try:
+            record = results.load(path.with_suffix(".json"))
+            source = (
+                f"{dataset}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
+                f"{record.metrics['accuracy']:.3f} on its whole test set; to repeat it: {record.command}."
+            )
+            if reasons:
+                source += f" Skipped: {'; '.join(reasons)}."
+            return explorable(results.load_arrays(path), dataset, source)
+        except (ValueError, OSError, KeyError) as error:
+            reasons.append(f"{path.name} cannot be used ({error})")
+    return not_recorded("uea", "A series through a window", COMMAND, reasons)

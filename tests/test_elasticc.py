@@ -1,0 +1,419 @@
+"""ELAsTiCC: light curves, their tokens, the made-up sky and the experiment, against slow references."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT
+
+from romae_lite import paper, results, rope
+from romae_lite.baselines import elasticc as rivals
+from romae_lite.data import elasticc as sky
+from romae_lite.data.elasticc import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
+from romae_lite.experiments.elasticc import CUTS, DAYS, ELAsTiCC
+from romae_lite.model import count_parameters
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
+
+TINY = {
+    "encoder": "16x2x1x32", "decoder": "16x2x1x32", "n_train": 60, "n_test": 80, "epochs": 1, "pretrain_epochs": 1,
+    "batch": 16, "pretrain_batch": 16,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def curves() -> LightCurves:
+    return sky.simulated(150, np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def exp() -> ELAsTiCC:
+    return ELAsTiCC.quick().replace(**TINY)
+
+
+@pytest.fixture(scope="module")
+def data(exp):
+    return exp.data(0)
+
+
+def made(*visits: tuple[float, int, float, int]) -> LightCurves:
+    """One light curve of (time, band, flux, flags), errors 1."""
+    time, band, flux, flags = (np.array(x) for x in zip(*visits, strict=True))
+    return LightCurves(
+        names=("a", "b"), ids=np.array([7]), label=np.array([1]), start=np.array([0, len(time)]),
+        time=time.astype(float), band=band.astype(np.int8), flux=flux.astype(np.float32),
+        error=np.ones(len(time), np.float32), flags=flags.astype(np.int32),
+    )  # fmt: skip
+
+
+# Light curves -------------------------------------------------------------------------------------------------------
+
+
+def test_taxonomy():
+    assert len(sky.TAXONOMY) == 32 and len(sky.CLASSES) == 20
+    assert sky.TAXONOMY["SNIIn-MOSFIT"] == "II" and sky.TAXONOMY["SNIIb+HostXT_V19"] == "SN-like/Other"
+
+
+def test_taking_and_keeping(curves):
+    chosen = np.array([4, 0, 9, 9])
+    some = curves.take(chosen)
+    for i, j in enumerate(chosen):
+        mine, theirs = (slice(c.start[k], c.start[k + 1]) for c, k in ((some, i), (curves, j)))
+        assert some.label[i] == curves.label[j]
+        for name in ("time", "band", "flux", "error", "flags"):
+            assert np.array_equal(getattr(some, name)[mine], getattr(curves, name)[theirs])
+    red = curves.keep(curves.band == 2)
+    assert np.array_equal(red.count, [np.sum(curves.band[curves.owner == i] == 2) for i in range(len(curves))])
+
+
+def test_first_detection_prefers_the_trigger():
+    flags = [0, DETECTED, DETECTED | TRIGGER, DETECTED]
+    assert made(*((10.0 + i, 0, 0.0, f) for i, f in enumerate(flags))).first_detection() == [12.0]
+    assert made(*((10.0 + i, 0, 0.0, f & DETECTED) for i, f in enumerate(flags))).first_detection() == [11.0]
+    assert made((10.0, 0, 0.0, 0), (11.0, 0, 0.0, SATURATED)).first_detection() == [10.0]
+
+
+def test_alert_window():
+    one = made(
+        (60.0, 0, 1.0, 0), (71.0, 0, 2.0, 0), (100.0, 1, 3.0, DETECTED | TRIGGER), (110.0, 1, 4.0, SATURATED),
+        (120.0, 2, 5.0, 0), (130.0, 2, 6.0, DETECTED), (131.0, 2, 7.0, 0),
+    )  # fmt: skip
+    # from day 70 to the last detection, without the saturated visit; a non-detection between detections stays
+    assert sky.alert_window(one).flux.tolist() == [2, 3, 5, 6]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 65])
+def test_thinning_takes_what_linspace_takes(most):
+    """ATAT's choice: numpy's linspace over the visits of a band, cut to whole numbers."""
+    rng = np.random.default_rng(0)
+    counts = [1, 3, 5, 6, 66, 131]
+    visits = sorted((float(t), b, float(t), 0) for b, n in enumerate(counts) for t in rng.permutation(1000)[:n])
+    one = made(*visits)
+    found = sky.thinned(one, most)
+    for b, n in enumerate(counts):
+        series = one.time[one.band == b]
+        expected = series if n <= most else series[np.unique(np.linspace(0, n - 1, num=most).astype(int))]
+        assert np.array_equal(found.time[found.band == b], expected)
+
+
+# Tokens -------------------------------------------------------------------------------------------------------------
+
+
+def test_tokens_one_by_one(curves):
+    found = sky.tokens(curves, origin="first", scale=2.0)
+    for i in range(0, len(curves), 17):
+        part = slice(curves.start[i], curves.start[i + 1])
+        n = part.stop - part.start
+        assert found.real[i].sum() == n and found.real[i, :n].all()
+        np.testing.assert_array_equal(found.values[i, :n, 0].numpy(), curves.flux[part])
+        np.testing.assert_array_equal(found.values[i, :n, 1].numpy(), curves.error[part])
+        np.testing.assert_array_equal(found.positions[i, :n, 0].numpy(), curves.band[part])
+        expected = 2 * (curves.time[part] - curves.time[part.start])
+        np.testing.assert_array_equal(found.positions[i, :n, 1].numpy(), expected)
+        assert found.aux["label"][i] == curves.label[i]
+
+
+def test_origins_differ_by_a_shift(curves):
+    """Differences of times, all that RoPE sees, are the same from every origin."""
+    first, alert, calendar = (sky.tokens(curves, origin=name) for name in ("first", "detection", "mjd"))
+    real = first.real
+    for other in (alert, calendar):
+        shift = (other.positions - first.positions)[..., 1]
+        spread = shift.masked_fill(~real, -torch.inf).amax(1) - shift.masked_fill(~real, torch.inf).amin(1)
+        assert spread.abs().max() < 1e-9  # float64 at 6e4 has steps of 7e-12
+        np.testing.assert_allclose((other.aux["detection"] - first.aux["detection"]), shift[:, 0], atol=1e-9)
+    assert (alert.aux["detection"] == 0).all()
+    assert (calendar.positions[..., 1][real] > 6e4).all()
+
+
+def test_scalings(curves):
+    plain = sky.tokens(curves)
+    variance = sky.tokens(curves, spread="variance")
+    torch.testing.assert_close(variance.values[..., 1], plain.values[..., 1] ** 2)
+    scaled = sky.tokens(curves, scaling="asinh")
+    real = plain.real
+    flux = scaled.values[..., 0].double().sinh() * 10 ** scaled.values[..., 1].double()  # and back
+    torch.testing.assert_close(flux[real].float(), plain.values[..., 0][real], rtol=1e-5, atol=1e-4)
+
+
+def test_a_light_curve_without_visits_is_named(curves):
+    with pytest.raises(ValueError, match=f"object {curves.ids[0]} has no visits"):
+        sky.tokens(curves.keep(curves.owner != 0))
+    with pytest.raises(ValueError, match="no light curves"):
+        sky.tokens(curves.take(np.arange(0)))
+
+
+# The made-up sky ------------------------------------------------------------------------------------------------------
+
+
+def test_simulated_is_what_it_says(curves):
+    assert all(name.endswith("-like") for name in curves.names) and len(curves.names) == 14
+    assert set(curves.label) == set(range(14))
+    assert (np.diff(curves.time)[np.diff(curves.owner) == 0] >= 0).all()
+    assert curves.time.min() >= sky.START and curves.time.max() < sky.START + 365.25 * sky.YEARS + 2
+    assert set(curves.band) == set(range(6)) and (curves.error > 0).all()
+    seen = (curves.flags & DETECTED) > 0
+    assert (np.bincount(curves.owner, seen) >= 2).all()
+    loud = np.abs(curves.flux) > 5 * curves.error
+    assert np.array_equal(seen, loud & ((curves.flags & SATURATED) == 0))
+    assert (np.bincount(curves.owner, (curves.flags & TRIGGER) > 0) == 1).all()
+
+
+def test_same_seed_same_sky():
+    one, two, other = (sky.simulated(40, np.random.default_rng(s)) for s in (5, 5, 6))
+    assert np.array_equal(one.flux, two.flux) and np.array_equal(one.label, two.label)
+    assert len(other.flux) != len(one.flux) or not np.array_equal(one.flux, other.flux)
+
+
+def test_noise_is_as_stated():
+    """Where nothing happens, flux over error is standard normal."""
+    time, band, flux, error, flags = sky.observed(sky.flare, 200, np.random.default_rng(2))
+    quiet = np.isfinite(time) & (flags == 0)
+    z = flux[quiet] / error[quiet]
+    assert len(z) > 5000
+    # standard errors are 0.014 and 0.01; the few visits in the tail of a flare below five errors add a little
+    assert abs(z.mean()) < 0.06 and 0.97 < z.std() < 1.08
+
+
+def test_colours_are_those_of_black_bodies():
+    """Against scipy's constants: the photon energy over kT, cubed over its exponential."""
+    from scipy.constants import c, h, k
+
+    for kelvin in (3000.0, 10_000.0):
+        nu = c / (sky.WAVELENGTH * 1e-6)
+        b = nu**3 / np.expm1(h * nu / (k * kelvin))
+        np.testing.assert_allclose(
+            sky.planck(np.arange(6), np.array(kelvin)), b / b[2], rtol=1e-3
+        )  # constant: 5 digits
+
+
+def test_microlensing_is_alike_in_all_colours_and_symmetric():
+    rng = np.random.default_rng(3)
+    flux = sky.microlensing(rng, 1)
+    time = np.linspace(sky.START - 500, sky.START + 1600, 4001)[None]
+    curve = {b: flux(time, np.full(time.shape, b))[0][0] for b in (0, 4)}
+    np.testing.assert_allclose(curve[0] / curve[0].max(), curve[4] / curve[4].max(), rtol=1e-9)
+    top = int(curve[0].argmax())
+    n = min(top, 4000 - top, 300)
+    np.testing.assert_allclose(curve[0][top - n : top], curve[0][top + n : top : -1], rtol=0.1)  # the grid's step
+
+
+def test_periodic_stars_repeat():
+    for make, longest in ((sky.rr_lyrae, 0.9), (sky.delta_scuti, 0.25)):
+        flux = make(np.random.default_rng(4), 1)
+        time = sky.START + np.arange(0, 4 * longest, longest / 400)[None]
+        curve = flux(time, np.full(time.shape, 2))[0][0]
+        lags = [np.abs(curve[:-n] - curve[n:]).max() for n in range(30, 500)]
+        assert min(lags) < 0.15 * np.ptp(curve)  # some lag up to the longest period brings it back
+        assert abs(curve.mean()) < 0.1 * np.ptp(curve)  # the reference image shows the mean
+
+
+def test_active_galaxies_forget():
+    """The damped random walk's magnitudes: spread as drawn, and correlated less the longer the gap."""
+    rng = np.random.default_rng(5)
+    n, gaps = 4000, np.array([0.0, 20.0, 4000.0])
+    flux = sky.active_galaxy(rng, n)
+    time = sky.START + np.cumsum(gaps)[None].repeat(n, 0)
+    total = flux(time, np.full(time.shape, 2))[1]
+    magnitude = -2.5 * np.log10(total)
+    near, far = (np.mean((magnitude[:, i + 1] - magnitude[:, i]) ** 2) for i in range(2))
+    assert near < 0.5 * far
+
+
+def test_visits_do_not_know_the_class():
+    """Every class is looked at alike: the number of visits says (next to) nothing about it."""
+    few = sky.simulated(1400, np.random.default_rng(6))
+    by_class = [few.count[few.label == k] for k in range(14)]
+    means = np.array([c.mean() for c in by_class])
+    errors = np.array([c.std() / len(c) ** 0.5 for c in by_class])
+    # what needs two detections within days is found a little more often where visits are many: 10 % at most, and noise
+    assert (np.abs(means - few.count.mean()) < 0.1 * few.count.mean() + 4 * errors).all()
+    window = sky.alert_window(few).count
+    assert window[few.label == few.names.index("Flare-like")].mean() < 0.3 * few.count.mean()
+
+
+# The experiment -----------------------------------------------------------------------------------------------------
+
+
+def test_paper_is_table_18():
+    exp = ELAsTiCC.paper()
+    first, second = exp.pretrain_recipe(1_462_000), exp.recipe(1_462_000)
+    assert (first.batch, first.epochs, first.lr, first.clip, first.weight_decay) == (16_384, 200, 6.4e-3, 10, 0.05)
+    assert (second.batch, second.epochs, second.lr, second.clip, second.weight_decay) == (4096, 25, 8e-4, 10, 0.05)
+    assert first.betas == (0.9, 0.95) and second.betas == (0.9, 0.999)
+    assert second.warmup == 2000 and first.warmup == 2000
+    assert exp.mask_ratio == 0.75 and exp.dropout == exp.drop_path == 0.2 and exp.balanced and exp.cls
+    assert count_parameters(exp.autoencoder(0)) == 5_482_262  # tiny with a tiny-shallow decoder, tokens of two numbers
+
+
+def test_the_cells_of_table_4_are_settings():
+    cells = [c for c in paper.CLAIMS if c.experiment == "elasticc" and not c.quoted]
+    assert len(cells) == 4
+    for cell in cells:
+        exp = ELAsTiCC.paper().replace(**cell.where)
+        assert exp.source == "real" and set(cell.where) <= exp.variants
+
+
+def test_splits_are_independent_and_change_with_the_seed(exp, data):
+    def seen(tokens):
+        return set(map(tuple, tokens.values[:, :4, 0].tolist()))  # single numbers meet by chance, float32 has few
+
+    parts = [seen(part) for part in data]
+    assert not (parts[0] & parts[1] or parts[0] & parts[2] or parts[1] & parts[2])
+    assert not parts[2] & seen(exp.data(1).test)
+
+
+def test_alert_mask_shortens(exp, data):
+    masked = exp.replace(alert_mask=True).data(0).test
+    assert masked.real.sum() < data.test.real.sum()
+    assert (masked.real.sum(1) >= 2).all()
+    window = masked.positions[..., 1][masked.real]
+    assert window.min() >= -30 - 1e-9
+
+
+def test_runs_and_scores(exp, data):
+    model, history = exp.train(data, 0)
+    assert {entry["stage"] for entry in history} == {"pretrain", "fine-tune"}
+    found = exp.evaluate(model, data.test)
+    assert next(iter(found)) == "f1_macro"
+    predicted, label = exp.logits(model, data.test).argmax(1).numpy(), data.test.aux["label"].numpy()
+    from sklearn.metrics import accuracy_score, f1_score
+
+    assert found["accuracy"] == pytest.approx(accuracy_score(label, predicted))
+    kinds = np.union1d(label, predicted)
+    assert found["f1_macro"] == pytest.approx(
+        f1_score(label, predicted, average="macro", labels=kinds, zero_division=0)
+    )
+    each = f1_score(label, predicted, average=None, labels=np.unique(label), zero_division=0)
+    assert [found[f"f1_{exp.names[k]}"] for k in np.unique(label)] == pytest.approx(each)
+
+
+def test_padding_and_grouping_change_nothing(exp, data):
+    """A light curve alone, without padding, and in a batch with longer ones."""
+    model = exp.build(0)
+    together = exp.logits(model, data.test)
+    for i in range(0, len(data.test), 29):
+        n = int(data.test.real[i].sum())
+        alone = Tokens(values=data.test.values[i : i + 1, :n], positions=data.test.positions[i : i + 1, :n])
+        torch.testing.assert_close(exp.logits(model, alone)[0], together[i], rtol=1e-4, atol=1e-5)  # float32
+
+
+def test_until_forgets_the_future(exp, data):
+    test = data.test
+    for days in (0, 10, 10_000):
+        known = exp.until(test, days)
+        time, first = test.positions[..., 1], test.aux["detection"][:, None]
+        assert torch.equal(known.real, test.real & (time <= first + days * exp.position_scale + 1e-9))
+        assert (known.values[~known.real] == 0).all()
+    assert torch.equal(exp.until(test, 10_000).real, test.real)
+
+
+def test_arrays(exp, data):
+    model = exp.build(0)
+    arrays = exp.arrays(model, data)
+    predicted = exp.logits(model, data.test).argmax(1).numpy()
+    assert np.array_equal(arrays["predicted"], predicted)
+    for day, found in zip(arrays["days"], arrays["by_day"], strict=True):
+        assert np.array_equal(found, exp.logits(model, exp.until(data.test, float(day))).argmax(1).numpy())
+    assert arrays["by_day"].shape == (len(DAYS), len(data.test))
+    assert arrays["confusion"].sum() == len(data.test)
+
+
+def test_explored_answers_one_by_one(exp, data):
+    """The precomputed answers, asked again: a light curve with some visits taken away by hand."""
+    model = exp.build(0)
+    arrays = exp.explored(model, data.test)
+    assert arrays["answer"].shape[1:] == (CUTS, 64, 14)
+    for s, cut, bands in ((0, 4, 63), (3, 19, 21), (5, 0, 2)):
+        part = slice(arrays["start"][s], arrays["start"][s + 1])
+        band, day = arrays["band"][part], arrays["day"][part]
+        keep = ((bands >> band) & 1 > 0) & (day <= arrays["cuts"][s, cut] + 1e-3)
+        answer = arrays["answer"][s, cut, bands] / 255
+        if not keep.any():
+            assert not answer.any()
+            continue
+        where = np.stack((band, day * exp.position_scale), -1)[keep]
+        tokens = Tokens(
+            values=torch.from_numpy(arrays["value"][part][keep])[None], positions=torch.from_numpy(where)[None]
+        )
+        expected = exp.logits(model, tokens).softmax(1)[0]
+        np.testing.assert_allclose(answer, expected, atol=0.5 / 255 + 1e-3)  # days travel as float32
+
+
+def test_forest_features_by_hand(exp, data):
+    tokens = data.test[:5]
+    found = rivals.features(tokens)
+    assert found.shape == (5, 62) and np.isfinite(found).all()
+    for i in range(5):
+        n = int(tokens.real[i].sum())
+        flux, band = tokens.values[i, :n, 0].double().numpy(), tokens.positions[i, :n, 0].numpy()
+        for b in range(len(BANDS)):
+            mine = flux[band == b]
+            if len(mine) < 2:
+                continue
+            spread = mine.std()
+            expected = [len(mine), mine.mean(), spread, np.mean((mine - mine.mean()) ** 3) / spread**3, mine.min(),
+                        mine.max(), np.mean(np.diff(mine) ** 2) / spread**2]  # fmt: skip
+            np.testing.assert_allclose(found[i, 8 * b : 8 * b + 7], expected, rtol=1e-4, atol=1e-6)  # float32
+
+
+def test_rivals(exp, data):
+    found = exp.compare(data)
+    label = data.test.aux["label"].numpy()
+    common = np.bincount(data.train.aux["label"].numpy()).argmax()
+    assert found["accuracy_majority"] == pytest.approx(np.mean(label == common))
+    assert found["f1_macro_forest"] > 3 * found["f1_macro_majority"]  # it has learned something
+
+
+def test_real_data_that_is_not_here(monkeypatch, tmp_path):
+    monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
+    with pytest.raises(sky.NotHere, match=r"data_scripts/elasticc\.py"):
+        ELAsTiCC.paper().data(0)
+    (tmp_path / sky.PREPARED).write_bytes(b"no HDF5")
+    with pytest.raises(sky.DataError, match="not a prepared file"):
+        ELAsTiCC.paper().data(0)
+
+
+def test_float32_days_lose_little_and_float32_seconds_everything():
+    """What the chapter shows, on one pair of tokens: angles in float32 at MJD 60000, in days and in seconds."""
+    q, k = torch.randn(2, 1, 500, 1, 30, generator=seeded(0))
+    start = torch.rand(500, generator=seeded(1), dtype=torch.float64)
+    freqs = rope.frequencies(30)
+
+    def scores(zero: float, unit: float, dtype) -> torch.Tensor:
+        out = []
+        for x, t in ((q, start + zero), (k, start + zero + 1.3)):
+            phase = ((t * unit).to(dtype)[:, None] * freqs.to(dtype)).double()[None, :, None]
+            out.append(rope.rotate(x, phase.cos().float(), phase.sin().float()))
+        return (out[0] * out[1]).sum(-1).flatten()
+
+    for unit, low, high in ((1.0, 0.0, 5e-3), (86_400.0, 0.3, 10.0)):
+        exact = scores(0, unit, torch.float64)
+        off = (scores(60_000, unit, torch.float32) - exact).square().mean().sqrt() / exact.std()
+        assert low <= off < high
+        assert (scores(60_000, unit, torch.float64) - exact).abs().max() < 1e-3
+
+
+def test_two_processes_train_as_one(exp, tmp_path):
+    """`accelerate launch -m romae_lite run elasticc` with two processes, against one. Without masks and class weights,
+    which differ between processes, the mean over two halves of a batch is the mean over the batch."""
+    changes = TINY | {"n_train": 64, "pretrain_epochs": 0, "balanced": False}
+    settings = [word for name, value in changes.items() for word in ("--set", f"{name}={value}")]
+    command = [
+        sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "2", "--num_machines", "1",
+        "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "--multi_gpu",
+        "-m", "romae_lite", "run", "elasticc", "--preset", "quick", "--seeds", "0", *settings,
+    ]  # fmt: skip
+    environment = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true",
+                   "ROMAE_RESULTS": str(tmp_path), "ROMAE_CHECKPOINTS": str(tmp_path / "ck")}  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (path,) = tmp_path.glob("elasticc/*.json")
+    record = results.load(path)
+    same = exp.replace(**changes)
+    _, history = same.train(same.data(0), 0, device="cpu")
+    # float32 sums in another order, a few steps of Muon
+    assert [e["loss"] for e in record.history] == pytest.approx([e["loss"] for e in history], rel=1e-3)

@@ -1,0 +1,216 @@
+"""The pendulum of chapter 08: what the page shows, against Python."""
+
+import numpy as np
+import pytest
+from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+
+from romae_lite import results
+from romae_lite.data.pendulum import generate
+from romae_lite.explorables import gallery, pendulum
+
+
+def made_up(clips: int = 3, data_seed: int = 0, noise: float = 0.3) -> dict[str, np.ndarray]:
+    """Real frames with made-up predictions, laid out as the recorded arrays are. No model was asked."""
+    rng = np.random.default_rng(data_seed)
+    made = generate(clips, rng)
+    target = made.aux["target"].numpy()
+    return dict(
+        frames=made.values.numpy().astype(np.uint8), numbers=made.positions[..., 0].numpy().astype(np.int8),
+        share=made.aux["share"].numpy(), angles=made.aux["angles"].numpy(),
+        prediction=(target + noise * rng.normal(size=target.shape)).astype(np.float32),
+    )  # fmt: skip
+
+
+def figure():
+    other = made_up(noise=0.6)["prediction"]
+    return pendulum.explorable(made_up(), "one", {"another": other})
+
+
+def test_errors_are_plain_means():
+    given = made_up()
+    data = pendulum.payload(given, {"one": given["prediction"]})
+    for c in range(3):
+        total = 0.0
+        for slot, number in enumerate(given["numbers"][c]):
+            angle = given["angles"][c, number]
+            total += (given["prediction"][c, slot, 0] - np.sin(angle)) ** 2
+            total += (given["prediction"][c, slot, 1] - np.cos(angle)) ** 2
+        # values travel rounded to 0.001: a squared error of about 0.1 moves by at most 2 x 0.3 x 0.0005 on average
+        assert pendulum.errors(data, c) == [pytest.approx(total / 100, abs=3e-4)]
+    sine, cosine = given["prediction"][1, 7]
+    off = np.degrees(np.angle((cosine + 1j * sine) * np.exp(-1j * given["angles"][1, given["numbers"][1, 7]])))
+    assert pendulum.degrees_off(data, 1, 7, 0) == pytest.approx(off, abs=0.3)  # 0.001 across a needle of length 0.3
+
+
+def test_figure_is_small_and_holds_a_kalman_smoother():
+    many = made_up(4)
+    html = pendulum.explorable(many, "one", {"two": many["prediction"]}).html()
+    assert len(html.encode()) < 300_000
+    data = pendulum.explorable(many).data
+    assert [m["name"] for m in data["models"]] == ["RoMAE", "Kalman, told the physics"]
+    assert np.median([pendulum.errors(data, c)[1] for c in range(4)]) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("frames", np.zeros((3, 50, 9)), "frames has shape"),
+        ("angles", np.full((3, 100), np.nan), "angles holds"),
+        ("prediction", np.zeros((3, 49, 2)), "prediction of RoMAE has shape"),
+    ],
+)
+def test_misshapen_arrays_are_named(name, value, message):
+    given = made_up() | {name: value}
+    with pytest.raises(ValueError, match=message):
+        pendulum.payload(given, {"RoMAE": given["prediction"]})
+    with pytest.raises(ValueError, match=f"lack {name}"):
+        pendulum.explorable({k: v for k, v in made_up().items() if k != name} | {"numbers": made_up()["numbers"]})
+
+
+def test_comes_from_records(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    assert gallery("pendulum").data is None and pendulum.COMMAND in gallery("pendulum").html()
+
+    def record(preset: str, seed: int, mse: float, **changes):
+        path = tmp_path / "pendulum" / f"{preset}-s{seed}"
+        results.save_arrays(path.with_suffix(".npz"), **made_up(**changes))
+        results.Record(
+            experiment="pendulum", preset=preset, tier="smoke", config={}, seed=seed, metrics={"mse": mse}, history=[],
+            parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0,
+            versions={}, commit="content:0", data_fingerprint="0", command="made up", deviations=[],
+            created="2026-01-01T00:00:00Z",
+        ).save(path.with_suffix(".json"))  # fmt: skip
+
+    record("paper", 10, 0.5)
+    record("paper", 2, 0.01234, noise=0.5)
+    found = gallery("pendulum")
+    assert "0.01234" in found.caption and "seed 2" in found.caption and len(found.data["models"]) == 2
+    record("best", 0, 0.00123)
+    names = [model["name"] for model in gallery("pendulum").data["models"]]
+    assert names == ["RoMAE, its own token", "RoMAE, from [CLS]", "Kalman, told the physics"]
+    record("best", 0, 0.00123, data_seed=1)  # other clips: the two cannot share a figure
+    assert [model["name"] for model in gallery("pendulum").data["models"]] == [names[0], names[2]]
+    (tmp_path / "pendulum" / "best-s0.npz").write_bytes(b"PK")
+    assert "best-s0.npz cannot be used" in gallery("pendulum").caption
+
+
+# In the browser -----------------------------------------------------------------------------------------------------
+
+
+def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
+    data = figure().data
+    page = visit(figure().html())
+    for c in range(3):
+        page.get_by_role("button", name=f"Clip {c + 1}").press("Enter")
+        page.locator("input[type=range]").press("Home")
+        expected = pendulum.errors(data, c)
+        for frame in range(12):
+            now, chosen = state(page), data["clips"][c]
+            assert (now["clip"], now["frame"], now["seen"]) == (c + 1, frame, frame in chosen["numbers"])
+            # shown in thousandths with three digits
+            np.testing.assert_allclose(np.array(now["mse"], float) / 1000, expected, atol=0.51e-6)
+            assert now["mse"][0] in page.locator(".pe-legend").inner_text()
+            if now["seen"]:
+                slot = chosen["numbers"].index(frame)
+                assert now["share"] == chosen["share"][slot]
+                off = [pendulum.degrees_off(data, c, slot, m) for m in range(3)]
+                np.testing.assert_allclose(now["off"], off, atol=0.051)  # one decimal
+            else:
+                assert now["off"] == [None] * 3 and "not seen" in page.locator(".pe-what").inner_text()
+            page.locator("input[type=range]").press("ArrowRight")
+
+
+def test_camera_shows_the_frame(visit):  # noqa: F811
+    given = made_up()
+    page = visit(figure().html())
+    read = "n => [...n.getContext('2d').getImageData(0, 0, 24, 24).data].filter((_, i) => i % 4 === 0)"
+    page.locator("input[type=range]").press("Home")
+    for frame in range(6):
+        pixels = page.locator(".pe-camera canvas").evaluate(read)
+        slot = np.flatnonzero(given["numbers"][0] == frame)
+        if len(slot):
+            assert pixels == given["frames"][0, slot[0]].tolist()
+        else:
+            assert set(pixels) == {104, 116}  # hatched
+        page.locator("input[type=range]").press("ArrowRight")
+
+
+def test_needles_point_where_they_should(visit):  # noqa: F811
+    """The true needle's angle, read off the page, is the one the frame was drawn with."""
+    given = made_up()
+    page = visit(figure().html())
+    page.locator("input[type=range]").press("Home")
+    for _ in range(int(given["numbers"][0, 3])):
+        page.keyboard.press("ArrowRight")
+    ends = page.locator(".pe-camera svg line").evaluate_all(
+        "n => n.map(l => ['x1', 'y1', 'x2', 'y2'].map(k => +l.getAttribute(k)))"
+    )
+    assert len(ends) == 4  # two needles, each with an outline
+    for (x1, y1, x2, y2), guess in zip(ends[1::2], (None, given["prediction"][0, 3]), strict=True):
+        angle = given["angles"][0, given["numbers"][0, 3]] if guess is None else np.arctan2(*guess)
+        turn = np.angle(np.exp(1j * (np.arctan2(x2 - x1, y2 - y1) - angle)))
+        assert abs(turn) < 0.004  # sines travel rounded to 0.001; the needle of a guess may be shorter than one
+
+
+def test_curve_stands_where_the_data_say(visit):  # noqa: F811
+    """The curve of predictions brought back to degrees by the true one, drawn on the same axes."""
+    data = figure().data
+    page = visit(figure().html())
+
+    def drawn(name: str) -> np.ndarray:
+        path = page.locator(f"path.{name}").get_attribute("d")
+        return np.array([list(map(float, pair.split())) for pair in path[1:].split("L")])
+
+    clip = data["clips"][0]
+    angles = np.degrees(np.array(clip["angles"]) / 1000)
+    truth, guess = drawn("pe-truth"), drawn("pe-model-0")
+    across, up = np.polyfit(truth[:, 0], np.arange(100), 1), np.polyfit(truth[:, 1], angles, 1)
+    np.testing.assert_allclose(np.polyval(up, truth[:, 1]), angles, atol=0.1)
+    np.testing.assert_allclose(np.polyval(across, guess[:, 0]), clip["numbers"], atol=0.01)
+    expected = [angles[n] + pendulum.degrees_off(data, 0, s, 0) for s, n in enumerate(clip["numbers"])]
+    np.testing.assert_allclose(np.polyval(up, guess[:, 1]), expected, atol=0.5)  # 0.01 pixel of about 1 degree each
+
+
+def test_marker_and_picture_by_pointer(visit):  # noqa: F811
+    page = visit(figure().html())
+    handle = page.locator("[role=slider]")
+    box = handle.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(2000, box["y"] + 20, steps=4)
+    page.mouse.up()
+    assert state(page)["frame"] == 99 and handle.get_attribute("aria-valuenow") == "99"
+    handle.press("Home")
+    assert state(page)["frame"] == 0 and page.locator("input[type=range]").input_value() == "0"
+    camera = page.locator(".pe-camera").bounding_box()
+    page.mouse.move(camera["x"] + 40, camera["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(camera["x"] + 80, camera["y"] + 60, steps=4)  # four pixels to a frame
+    page.mouse.up()
+    assert state(page)["frame"] == 10
+
+
+def test_play_runs_to_the_end_and_stops(visit):  # noqa: F811
+    page = visit(figure().html())
+    handle = page.locator("[role=slider]")
+    handle.press("End")
+    handle.press("ArrowLeft")
+    handle.press("ArrowLeft")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).frame === 99")
+    page.wait_for_function("() => !JSON.parse(document.querySelector('.romae-explorable').dataset.state).playing")
+    page.get_by_role("button", name="Play").click()  # from the beginning again
+    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).frame < 90")
+    page.get_by_role("button", name="Pause").click()
+    stopped = state(page)
+    page.wait_for_timeout(250)
+    assert state(page) == stopped and not stopped["playing"]
+
+
+def test_curves_can_be_chosen(visit):  # noqa: F811
+    page = visit(figure().html())
+    assert page.locator("path.pe-model-1").count() == 0
+    page.locator(".pe-legend button", has_text="another").click()
+    page.locator(".pe-legend button", has_text="the truth").click()
+    assert state(page)["shown"] == [True, True, False] and state(page)["truth"] is False
+    assert page.locator("path.pe-model-1").count() == 1 and page.locator("path.pe-truth").count() == 0

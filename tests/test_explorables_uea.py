@@ -1,0 +1,106 @@
+"""The window of chapter 09: what the page shows, against Python."""
+
+import numpy as np
+import pytest
+from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+
+from romae_lite import results
+from romae_lite.data.uea import SETS
+from romae_lite.explorables import gallery, uea
+
+NAMES = SETS["BasicMotions"].names
+
+
+def made_up(seed: int = 0) -> dict[str, np.ndarray]:
+    """Arrays laid out as the recorded ones, of three series that do not exist. No model was asked."""
+    rng = np.random.default_rng(seed)
+    step = np.stack([np.sort(rng.permutation(100)[:30]) for _ in range(3)])
+    step[1, 25:] = -1
+    chances = rng.dirichlet(np.full(4, 0.5), (3, 11, 11, 5))
+    return dict(
+        values=rng.normal(size=(3, 30, 6)), step=step, label=np.array([2, 0, 1]),
+        levels=np.array([1, 0.6, 0.3, 0.15, 0.07]),
+        rank=np.stack([rng.permutation(30), np.append(rng.permutation(25), np.arange(25, 30)), rng.permutation(30)]),
+        probability=np.round(255 * chances).astype(np.uint8),
+    )  # fmt: skip
+
+
+def figure():
+    return uea.explorable(made_up())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("probability", np.zeros((3, 3)), "probability has shape"),
+        ("values", np.full((3, 30, 6), np.nan), "values holds"),
+    ],
+)
+def test_misshapen_arrays_are_named(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        uea.payload(made_up() | {name: value}, "BasicMotions")
+    with pytest.raises(ValueError, match="lack rank"):
+        uea.payload({k: v for k, v in made_up().items() if k != "rank"}, "BasicMotions")
+
+
+def test_comes_from_a_record(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    assert gallery("uea").data is None and uea.COMMAND in gallery("uea").html()
+    path = tmp_path / "uea" / "best-dataset=BasicMotions-s0.json"
+    results.save_arrays(path.with_suffix(".npz"), **made_up())
+    results.Record(
+        experiment="uea", preset="best", tier="own", config={}, seed=0, metrics={"accuracy": 0.4321}, history=[],
+        parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0,
+        versions={}, commit="content:0", data_fingerprint="0", command="made up", deviations=[],
+        created="2026-01-01T00:00:00Z",
+    ).save(path)  # fmt: skip
+    assert "accuracy 0.432" in gallery("uea").caption
+
+
+def agrees(now: dict, data: dict) -> None:
+    where = (now["series"] - 1, now["from"], now["to"], now["level"])
+    count, chances = int(uea.shown(data, *where).sum()), uea.answer(data, *where)
+    assert now["shown"] == count
+    assert now["truth"] == NAMES[data["series"][where[0]]["label"]]
+    if count:
+        assert now["answer"] == NAMES[int(np.argmax(chances))]
+        for name, text in now["probabilities"].items():
+            # JavaScript rounds halves up, Python to even
+            assert abs(int(text.removesuffix(" %")) - 100 * chances[NAMES.index(name)] / 255) <= 0.5
+
+
+def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
+    data = figure().data
+    page = visit(figure().html())
+    begin, end = page.locator("[role=slider]").all()
+    agrees(state(page), data)
+    for series in range(3):
+        page.get_by_label("Series").select_option(str(series))
+        page.locator("input[type=range]").press("Home")
+        begin.press("Home")
+        end.press("End")
+        for key, control in (("ArrowRight", begin), ("PageUp", begin), ("ArrowLeft", end), ("PageDown", end)) * 2:
+            control.press(key)
+            page.locator("input[type=range]").press("ArrowRight")
+            now = state(page)
+            agrees(now, data)
+            assert now["series"] == series + 1 and now["from"] < now["to"]
+            assert page.locator("circle").count() == 6 * now["shown"]
+            for text in now["probabilities"].values():
+                assert text in page.locator(".ue-classes").inner_text()
+    assert begin.get_attribute("aria-valuemax") == str(state(page)["to"] - 1)
+
+
+def test_window_by_pointer(visit):  # noqa: F811
+    """The left end dragged to the middle; then beyond the right end, where it stops before it."""
+    page = visit(figure().html())
+    handle = page.locator("[role=slider]").first
+    plot = page.locator(".romae-live svg").first.bounding_box()
+    for target, expected in ((0.5, 5), (1.2, 9)):
+        box = handle.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(plot["x"] + target * plot["width"], box["y"] + 40, steps=6)
+        page.mouse.up()
+        assert (state(page)["from"], state(page)["to"]) == (expected, 10)
+    agrees(state(page), figure().data)
