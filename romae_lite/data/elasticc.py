@@ -6,7 +6,6 @@ A light curve is a list of visits: a time (MJD, days), one of the bands ugrizY, 
 with classes of its own, where the archive is not at hand; `tokens` turns either into the book's one shape.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import torch
 
 from ..tokens import Tokens
+from . import DataError, NotHere, data_root
 
 BANDS = "ugrizY"  # their order is the first coordinate of a token's position
 PREPARED = "elasticc.h5"
@@ -34,15 +34,6 @@ TAXONOMY = {
     "TDE": "TDE", "uLens-Binary": "uLens", "uLens-Single-GenLens": "uLens", "uLens-Single_PyLIMA": "uLens",
 }  # fmt: skip
 CLASSES = tuple(dict.fromkeys(TAXONOMY.values()))  # 20
-
-
-class DataError(ValueError):
-    """Light curves that are missing, unreadable or not what they should be. Names the file and, where there is one, the
-    object."""
-
-
-class NotHere(DataError, FileNotFoundError):
-    """The light curves have not been prepared. A ValueError too, so that a campaign passes the run over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -512,7 +503,7 @@ def simulated(n: int, rng: np.random.Generator) -> LightCurves:
 def find() -> Path | None:
     """Where the prepared file is: elasticc.h5 or elasticc/elasticc.h5, under $ROMAE_DATA or else data/ beside the
     package. None where it is not."""
-    root = Path(os.environ.get("ROMAE_DATA") or Path(__file__).resolve().parents[2] / "data")
+    root = data_root()
     return next((place for place in (root / PREPARED, root / "elasticc" / PREPARED) if place.exists()), None)
 
 

@@ -9,7 +9,6 @@ into the book's one shape.
 import hashlib
 import io
 import math
-import os
 import re
 import tarfile
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ import torch
 
 from ..files import atomic_write
 from ..tokens import Tokens
+from . import DataError, NotHere, data_root
 
 HORIZON = 48 * 60  # minutes of a record
 RECORDS = 8000
@@ -71,15 +71,6 @@ RANGES = {
 }  # fmt: skip
 _INDEX = {name: i for i, name in enumerate(CHANNELS)}
 _MISSING = frozenset(_INDEX[name] for name in (*DESCRIPTORS, "Weight"))  # channels where -1 means "not known"
-
-
-class DataError(ValueError):
-    """Records that are missing, unreadable or not what they should be. Names the file and, where there is one, the
-    record."""
-
-
-class NotHere(DataError, FileNotFoundError):
-    """The records have not been fetched. A ValueError too, so that a campaign passes the run over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +216,7 @@ def pack(found: dict[int, list[tuple[int, int, float]]], simulated: bool = False
 def find() -> Path | None:
     """Where the records are: physionet2012.npz or a folder physionet2012, under $ROMAE_DATA or else data/ beside the
     package. None where they are not."""
-    root = Path(os.environ.get("ROMAE_DATA") or Path(__file__).resolve().parents[2] / "data")
+    root = data_root()
     places = (root / PREPARED, root / "physionet2012" / PREPARED, root / "physionet2012")
     return next((place for place in places if place.exists()), None)
 

@@ -11,7 +11,6 @@ other two forms in which the sets go round, packed `.gz` and one `.arff` per cha
 import gzip
 import hashlib
 import io
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +25,7 @@ import torch
 
 from ..files import atomic_write
 from ..tokens import Tokens, collate
+from . import DataError, NotHere, data_root
 
 
 class Info(NamedTuple):
@@ -83,15 +83,6 @@ FINGERPRINTS = {
     "LSST": ("6630132870c42d3d", "4696551e9c266362"),
 }
 PARTS = ("TRAIN", "TEST")
-
-
-class DataError(ValueError):
-    """Series that are missing, unreadable or not what they should be. Names the file and, where there is one, the
-    case, counted from 1."""
-
-
-class NotHere(DataError, FileNotFoundError):
-    """The set has not been fetched. A ValueError too, so that a campaign passes the run over."""
 
 
 @dataclass(frozen=True)
@@ -289,7 +280,7 @@ def save(path: Path, train: Series, test: Series) -> None:
 def find(dataset: str) -> Path | None:
     """Where a set is: uea/<dataset>.npz or a folder uea/<dataset>, under $ROMAE_DATA or else data/ beside the package.
     aeon brings BasicMotions along. None where it is not."""
-    root = Path(os.environ.get("ROMAE_DATA") or Path(__file__).resolve().parents[2] / "data") / "uea"
+    root = data_root() / "uea"
     places = [root / f"{dataset}.npz", root / dataset]
     if (aeon := find_spec("aeon")) is not None:
         places.append(Path(aeon.origin).parent / "datasets" / "data" / dataset)
