@@ -1,14 +1,52 @@
-"""What the data scripts share: downloads that resume, and are checked from the second time on."""
+"""What the data scripts share: their options, their way to fail, and downloads that resume and are checked from the
+second time on."""
 
+import argparse
 import json
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
-import pooch
-import requests
-from tqdm import tqdm
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # the scripts run from a checkout that is not installed as well
 
-from romae_lite.files import atomic_write
+from romae_lite.data import DataError  # noqa: E402
+from romae_lite.files import atomic_write  # noqa: E402
+
+
+def options(doc: str, folder: str, home: str) -> argparse.ArgumentParser:
+    """A parser with what every script takes; ``folder`` is where its result goes below data/."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, metavar="FOLDER", help="take the data from here, download nothing")
+    where = ROOT / "data" / folder
+    parser.add_argument("--out", type=Path, default=where, help=f"default: data/{folder} in the checkout")
+    parser.add_argument("--skip-bad", action="store_true", help="leave out what cannot be read instead of stopping")
+    parser.add_argument("--force", action="store_true", help="prepare again even if the result is there")
+    parser.add_argument("--home", default=home, help="address of the folder with the archives; default: %(default)s")
+    return parser
+
+
+def succeeds(work: Callable, *arguments) -> bool:
+    """Do it. Where the data, the disk, the network or a missing package stop it: say so on stderr, and False."""
+    try:
+        work(*arguments)
+    except (DataError, OSError) as error:  # the errors of requests are OSErrors
+        print(f"error: {error}", file=sys.stderr)
+    except ImportError as error:
+        print(f"error: {error}; pip install 'romae-lite[data]' has what this needs", file=sys.stderr)
+    else:
+        return True
+    return False
+
+
+def download(home: str, names: dict[str, str], folder: Path) -> list[Path]:
+    """`fetch`, with a DataError that says what to do where a file is not the one that came the first time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return fetch(home, names, folder)
+    except ValueError as error:  # pooch, where a hash differs
+        raise DataError(f"{home}: {error}; delete the archive and downloads.lock.json to accept a new one") from error
 
 
 def fetch(base_url: str, names: dict[str, str], folder: Path, retries: int = 3, progress: bool = True) -> list[Path]:
@@ -18,6 +56,8 @@ def fetch(base_url: str, names: dict[str, str], folder: Path, retries: int = 3, 
     attempt goes on from there. The SHA-256 of each file is written to downloads.lock.json when it first arrives, and
     from then on a file that differs is refused. Raises pooch's or requests' errors where a file cannot be had.
     """
+    import pooch  # here, like requests and tqdm: a script with --source works without
+
     lock = folder / "downloads.lock.json"
     known = json.loads(lock.read_text(encoding="utf-8")) if lock.exists() else {}
     files = pooch.create(
@@ -39,6 +79,9 @@ class Resuming:
         self.part, self.progress = part, progress
 
     def __call__(self, url: str, output_file: str, _pooch) -> None:
+        import requests
+        from tqdm import tqdm
+
         have = self.part.stat().st_size if self.part.exists() else 0
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with requests.get(url, headers=headers, stream=True, timeout=60) as answer:

@@ -35,11 +35,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from _common import download, options, succeeds  # first: it finds the package
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # runs from a checkout that is not installed as well
-
-from romae_lite.data.elasticc import BANDS, CLASSES, PREPARED, TAXONOMY, DataError  # noqa: E402
+from romae_lite.data.elasticc import BANDS, CLASSES, PREPARED, TAXONOMY, DataError
 
 HOME = "https://portal.nersc.gov/cfs/lsst/DESC_TD_PUBLIC/ELASTICC/TRAINING_SAMPLES/"
 ARCHIVE = "FULL_ELASTICC_TRAIN.tar"
@@ -66,53 +64,38 @@ class Objects(NamedTuple):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, metavar="FOLDER", help="the archive, unpacked or as .tar")
-    where = ROOT / "data" / "elasticc"
-    parser.add_argument("--out", type=Path, default=where, help="default: data/elasticc in the checkout")
+    parser = options(__doc__, "elasticc", HOME)
     parser.add_argument("--partition", type=Path, metavar="FILE", help="ATAT's partitions.parquet, or as .csv")
     parser.add_argument("--model", choices=sorted(TAXONOMY), help="all of FOLDER is of this model, whatever its name")
-    parser.add_argument("--skip-bad", action="store_true", help="leave out what cannot be read instead of stopping")
-    parser.add_argument("--force", action="store_true", help="prepare again even if the result is there")
     parser.add_argument("--download", action="store_true", help="fetch the archive to OUT first: tens of GB")
-    parser.add_argument("--home", default=HOME, help="address of the folder with the archive; default: %(default)s")
-    options = parser.parse_args(arguments)
-    try:
-        prepare(options)
-    except (DataError, OSError) as error:  # requests' errors about downloads are OSError
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except ImportError as error:
-        print(f"error: {error}; pip install 'romae-lite[data]' has what this script needs", file=sys.stderr)
-        return 1
-    return 0
+    return 0 if succeeds(prepare, parser.parse_args(arguments)) else 1
 
 
-def prepare(options: argparse.Namespace) -> None:
+def prepare(chosen: argparse.Namespace) -> None:
     import h5py
 
-    result = options.out / PREPARED
-    if options.source is None and not options.download:
-        if result.exists() and not options.force:
+    result = chosen.out / PREPARED
+    if chosen.source is None and not chosen.download:
+        if result.exists() and not chosen.force:
             print(f"{result}: is there, nothing to do (--source FOLDER says whether it is up to date)")
             return
         raise DataError("no --source FOLDER; --download fetches the archive, tens of GB")
-    source = options.source or download(options.home, options.out)
+    source = chosen.source or download(chosen.home, {ARCHIVE: ARCHIVE}, chosen.out)[0]
     if source.is_file():
-        source = unpack(source, options.out / "raw")
-    found = list(pairs(source, options.model, options.skip_bad))
-    stamp = inputs(source, found, options)
-    if not options.force and stamp == made_from(result):
+        source = unpack(source, chosen.out / "raw")
+    found = list(pairs(source, chosen.model, chosen.skip_bad))
+    stamp = inputs(source, found, chosen)
+    if not chosen.force and stamp == made_from(result):
         print(f"{result}: was made from these files, nothing to do")
         return
 
-    options.out.mkdir(parents=True, exist_ok=True)
+    chosen.out.mkdir(parents=True, exist_ok=True)
     part = result.with_name(PREPARED + ".part")
     try:
         with h5py.File(part, "w") as file:
-            write(file, found, options.skip_bad)
+            write(file, found, chosen.skip_bad)
             label, ids = file["label"][:], file["ids"][:]
-            splits = given(options.partition, ids, options.skip_bad) if options.partition else drawn(label)
+            splits = given(chosen.partition, ids, chosen.skip_bad) if chosen.partition else drawn(label)
             for name, rows in splits.items():
                 file.create_dataset(f"splits/{name}", data=rows, compression="gzip")
             file.attrs["names"], file.attrs["inputs"] = CLASSES, stamp
@@ -268,11 +251,11 @@ def append(dataset, rows: np.ndarray) -> None:
         dataset[-len(rows) :] = rows
 
 
-def inputs(source: Path, found: list[Pair], options: argparse.Namespace) -> str:
-    """What the result depends on: names and sizes of the files, the partition's content, the options."""
+def inputs(source: Path, found: list[Pair], chosen: argparse.Namespace) -> str:
+    """What the result depends on: names and sizes of the files, the partition's content, the chosen."""
     files = [[str(p.relative_to(source)), p.stat().st_size] for pair in found for p in (pair.head, pair.photometry)]
-    partition = options.partition and hashlib.sha256(options.partition.read_bytes()).hexdigest()
-    return hashlib.sha256(json.dumps([files, partition, options.model, options.skip_bad]).encode()).hexdigest()
+    partition = chosen.partition and hashlib.sha256(chosen.partition.read_bytes()).hexdigest()
+    return hashlib.sha256(json.dumps([files, partition, chosen.model, chosen.skip_bad]).encode()).hexdigest()
 
 
 def made_from(result: Path) -> str | None:
@@ -337,17 +320,6 @@ def given(path: Path, ids: np.ndarray, skip_bad: bool) -> dict[str, np.ndarray]:
 # The archive ----------------------------------------------------------------------------------------------------------
 
 
-def download(home: str, folder: Path) -> Path:
-    """The archive, where it is not there yet."""
-    from _common import fetch
-
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        return fetch(home, {ARCHIVE: ARCHIVE}, folder)[0]
-    except ValueError as error:  # pooch, where a hash differs
-        raise DataError(f"{home}: {error}; delete the archive and downloads.lock.json to accept a new one") from error
-
-
 def unpack(archive: Path, folder: Path) -> Path:
     """Unpack a .tar once. DataError naming the archive and the last good file where it is cut off."""
     done = folder / f"{archive.name}.done"
@@ -367,5 +339,4 @@ def unpack(archive: Path, folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     sys.exit(main())

@@ -21,67 +21,50 @@ Writes nothing but in OUT, and a result only when it is whole. A second run does
 import argparse
 import sys
 from itertools import zip_longest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # runs from a checkout that is not installed as well
+from _common import download, options, succeeds  # first: it finds the package
 
-from romae_lite.data.uea import FINGERPRINTS, PARTS, SETS, DataError, load, read, save  # noqa: E402
+from romae_lite.data.uea import FINGERPRINTS, PARTS, SETS, DataError, load, read, save
 
 HOME = "https://timeseriesclassification.com/aeon-toolkit/"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, "uea", HOME)
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"which ones; default: {', '.join(SETS)}")
-    parser.add_argument("--source", type=Path, metavar="FOLDER", help="take the series from here, download nothing")
-    parser.add_argument("--out", type=Path, default=ROOT / "data" / "uea", help="default: data/uea in the checkout")
-    parser.add_argument(
-        "--skip-bad",
-        action="store_true",
-        help="leave out cases, or whole sets, that cannot be read instead of stopping",
-    )
-    parser.add_argument("--force", action="store_true", help="prepare again even if the result is there")
-    parser.add_argument("--home", default=HOME, help="address of the folder with the archives; default: %(default)s")
-    options = parser.parse_args(arguments)
-    if unknown := set(options.sets) - set(SETS):
+    chosen = parser.parse_args(arguments)
+    if unknown := set(chosen.sets) - set(SETS):
         parser.error(f"{', '.join(sorted(unknown))}: no such set; there are {', '.join(SETS)}")
     status = 0
-    for dataset in options.sets or SETS:
-        try:
-            prepare(dataset, options)
-        except (DataError, OSError) as error:  # requests' and pooch's errors about downloads are OSError and ValueError
+    for dataset in chosen.sets or SETS:
+        if not succeeds(prepare, dataset, chosen):
             status = 1
-            print(f"error: {error}", file=sys.stderr)
-            if not options.skip_bad:
+            if not chosen.skip_bad:
                 break
-        except ImportError as error:
-            print(f"error: {error}; pip install 'romae-lite[data]' has what downloading needs", file=sys.stderr)
-            return 1
     return status
 
 
-def prepare(dataset: str, options: argparse.Namespace) -> None:
-    result = options.out / f"{dataset}.npz"
-    if result.exists() and not options.force:
+def prepare(dataset: str, chosen: argparse.Namespace) -> None:
+    result = chosen.out / f"{dataset}.npz"
+    if result.exists() and not chosen.force:
         try:
             for part, series in zip(PARTS, load(dataset, result), strict=True):
                 series.verify(dataset, part)
             print(f"{result}: all cases are there, nothing to do")
             return
         except DataError as error:
-            if options.skip_bad and "not a prepared file" not in str(error):
+            if chosen.skip_bad and "not a prepared file" not in str(error):
                 print(f"{result}: was prepared from incomplete data ({error}); --force prepares it again")
                 return
             print(f"{result}: {error}; preparing it again")
-    source = options.out
-    if options.source is None:
-        download(dataset, options.home, source)
+    source = chosen.out
+    if chosen.source is None:
+        download(chosen.home, {f"{dataset}.zip": f"{dataset}.zip"}, source)
     else:
-        source = options.source / dataset if (options.source / dataset).is_dir() else options.source
+        source = chosen.source / dataset if (chosen.source / dataset).is_dir() else chosen.source
     series = []
     for part, known in zip_longest(PARTS, FINGERPRINTS[dataset]):
-        found, bad = read(source, dataset, part, options.skip_bad)
+        found, bad = read(source, dataset, part, chosen.skip_bad)
         for error in bad:
             print(f"skipped: {error}", file=sys.stderr)
         if known and not bad and found.fingerprint() != known:
@@ -91,17 +74,5 @@ def prepare(dataset: str, options: argparse.Namespace) -> None:
     print(f"{result}: {len(series[0])} and {len(series[1])} cases, {result.stat().st_size / 1e6:.1f} MB")
 
 
-def download(dataset: str, home: str, folder: Path) -> None:
-    """The set's archive, where it is not there yet. DataError naming what could not be had."""
-    from _common import fetch
-
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        fetch(home, {f"{dataset}.zip": f"{dataset}.zip"}, folder)
-    except ValueError as error:  # pooch, where a hash differs
-        raise DataError(f"{home}: {error}; delete the archive and downloads.lock.json to accept a new one") from error
-
-
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     sys.exit(main())

@@ -1,10 +1,13 @@
 """What the test files share: where the repository is, the built site, a browser."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from filelock import FileLock
@@ -16,6 +19,21 @@ CI = os.environ.get("CI", "").lower() == "true"
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def data_script() -> Callable[[str], ModuleType]:
+    """By name, a script of data_scripts/ as a module, imported as Python would run it: with its folder on the path."""
+
+    def load(name: str) -> ModuleType:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(ROOT / "data_scripts")
+            spec = importlib.util.spec_from_file_location(f"data_scripts_{name}", ROOT / "data_scripts" / f"{name}.py")
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """Data scripts: against small archives, damaged ones, and a web server of our own. No test leaves this machine."""
 
 import http.server
-import importlib.util
 import io
 import json
 import subprocess
@@ -13,18 +12,14 @@ import numpy as np
 import pytest
 
 from romae_lite.data import physionet as icu
+from romae_lite.data.uea import SETS
 
-SCRIPTS = ("physionet",)
+SCRIPTS = {"physionet": (), "uea": SETS, "elasticc": ("--partition", "--download")}  # and options of its own
 
 
 @pytest.fixture(scope="module")
-def script(root):
-    sys.path.insert(0, str(root / "data_scripts"))
-    spec = importlib.util.spec_from_file_location("data_scripts_physionet", root / "data_scripts" / "physionet.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.path.remove(str(root / "data_scripts"))
+def script(data_script):
+    return data_script("physionet")
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +68,13 @@ def archives(files, folder, kind="gz", order=1):
     return folder
 
 
-def test_help_explains_itself(root):
-    for name in SCRIPTS:
-        done = subprocess.run(
-            [sys.executable, root / "data_scripts" / f"{name}.py", "--help"], capture_output=True, text=True, check=True
-        )
-        assert all(word in done.stdout for word in ("--source", "--out", "--skip-bad", "second run does nothing"))
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_help_explains_itself(root, name):
+    done = subprocess.run(
+        [sys.executable, root / "data_scripts" / f"{name}.py", "--help"], capture_output=True, text=True, check=True
+    )
+    words = ("--source", "--out", "--skip-bad", "--force", "second run does nothing", *SCRIPTS[name])
+    assert [word for word in words if word not in done.stdout] == []
 
 
 def test_the_result_does_not_depend_on_the_packing(script, files, few, tmp_path, capsys):

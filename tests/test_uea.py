@@ -4,9 +4,6 @@ import dataclasses
 import functools
 import gzip
 import http.server
-import importlib.util
-import subprocess
-import sys
 import threading
 import zipfile
 
@@ -185,20 +182,8 @@ def test_fingerprint_sees_every_value(toy):
 
 
 @pytest.fixture(scope="module")
-def script(root):
-    sys.path.insert(0, str(root / "data_scripts"))
-    spec = importlib.util.spec_from_file_location("data_scripts_uea", root / "data_scripts" / "uea.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.path.remove(str(root / "data_scripts"))
-
-
-def test_help_explains_itself(root):
-    done = subprocess.run(
-        [sys.executable, root / "data_scripts" / "uea.py", "--help"], capture_output=True, text=True, check=True
-    )
-    assert all(word in done.stdout for word in ("--source", "--out", "--skip-bad", "second run does nothing", *SETS))
+def script(data_script):
+    return data_script("uea")
 
 
 @pytest.mark.parametrize("form", ["ts.gz", "arff.gz", "zip"])
