@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from romae_lite.experiments import EXPERIMENTS
 from romae_lite.experiments.base import Splits, setting
 from romae_lite.experiments.classification import Classification, pretraining
 from romae_lite.masking import hide, split
+from romae_lite.runs import Planned, run
 from romae_lite.tokens import Tokens
 from romae_lite.training import CheckpointError, Interrupted
 
@@ -28,6 +30,10 @@ class Toy(Classification):
     batch: int = setting(8, "samples per step", low=1)
     pretrain_batch: int = setting(16, "samples per step", low=1)
     lr: float = setting(1e-2, "peak learning rate", low=1e-12, high=10)
+
+    @classmethod
+    def paper(cls) -> "Toy":
+        return cls()
 
     def data(self, seed: int) -> Splits:
         return Splits(*(levels(n, 10 * seed + i) for i, n in enumerate((24, 12, 30))))
@@ -194,6 +200,20 @@ def test_killed_run_ends_in_the_same_weights(data, tmp_path, kept):
     clock = ("seconds", "tokens_per_second")
     strip = lambda entries: [{k: v for k, v in e.items() if k not in clock} for e in entries]  # noqa: E731
     assert strip(resumed) == strip(history)
+
+
+@pytest.mark.parametrize("steps", [4, 12], ids=["first", "second"])
+def test_a_recorded_run_leaves_no_checkpoint_of_either_stage(steps, tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("ROMAE_CHECKPOINTS", str(tmp_path))
+    monkeypatch.setitem(EXPERIMENTS, "toy", Toy)
+    planned = Planned(experiment="toy", preset="paper", seed=0)
+    with pytest.raises(Interrupted):
+        run(planned, stop=Stops(steps))
+    assert pretraining(planned.checkpoint).exists()
+    record = run(planned)
+    assert [entry["stage"] for entry in record.history][:: len(record.history) - 1] == ["pretrain", "fine-tune"]
+    assert list(tmp_path.rglob("*.safetensors")) == []
 
 
 def test_settings_of_either_stage_belong_to_the_checkpoint(data, tmp_path):
