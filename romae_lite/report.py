@@ -50,8 +50,6 @@ def _rows(loaded: Loaded, experiments: Sequence[str] | None) -> list[Row]:
 def _row(claim: Claim, records: Iterable[Record]) -> Row:
     found = [] if claim.quoted else select(records, claim.experiment, where=claim.where)
     found = [record for record in found if claim.metric in record.metrics]
-    # our own settings with something changed are ablations, for a chapter to show: no smaller version of the claim
-    found = [record for record in found if not (record.tier == "reduced" and record.preset.startswith("best"))]
     paper, own, reduced = (_one_setting(found, tier) for tier in ("paper", "own", "reduced"))
     ours = paper or reduced
     judged = verdict(claim, _summary(paper, claim))
@@ -112,7 +110,8 @@ def _planned_command(claim: Claim) -> str:
         return ""
     wishes = available[claim.experiment].campaign
     seeds = _ranges(range(max((count for preset, count, *_ in wishes if preset == "paper"), default=1)))
-    settings = "".join(f" --set {key}={value}" for key, value in claim.where.items())
+    paper = available[claim.experiment].paper()
+    settings = "".join(f" --set {key}={value}" for key, value in claim.where.items() if getattr(paper, key) != value)
     return f"python -m romae_lite run {claim.experiment} --preset paper --seeds {seeds}{settings}"
 
 

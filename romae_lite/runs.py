@@ -71,10 +71,12 @@ class Planned:
         return f"python -m romae_lite run {self.experiment} --preset {self.preset} --seeds {self.seed}{changes}"
 
     def tier(self, exp: Experiment) -> str:
-        """The preset's tier; "reduced" where settings that matter were changed."""
-        tier = exp.tiers[self.preset]
-        matter = {name for name, _ in self.overrides} - exp.neutral - exp.variants
-        return "reduced" if matter and tier != "smoke" else tier
+        """The preset's tier. With settings that matter changed: "reduced" if it is the paper's, else "ablation"."""
+        tier, preset = exp.tiers[self.preset], type(exp).preset(self.preset)
+        changed = {name for name, value in self.overrides if getattr(preset, name) != value}
+        if tier == "smoke" or not changed - exp.neutral - exp.variants:
+            return tier
+        return "reduced" if tier == "paper" else "ablation"
 
 
 def run(

@@ -144,7 +144,7 @@ def test_start_takes_over_the_whole_encoder(data):
     pretrained, model = exp.autoencoder(5), exp.build(0)
     before = {name: t.clone() for name, t in model.head.state_dict().items()}
     assert not torch.equal(model.encoder.embed.weight, pretrained.encoder.embed.weight)
-    exp.start(model, pretrained)
+    exp.start(model, pretrained, 0)
     assert same(model.encoder, pretrained.encoder)  # patch embedding and [CLS] included
     assert all(torch.equal(t, before[name]) for name, t in model.head.state_dict().items())
 

@@ -56,7 +56,7 @@ def test_other_tiers_are_shown_but_never_judged(tmp_path):
     save(tmp_path, "spirals", {"rmse_clean": 0.002}, preset="best", tier="own")
     found = row(tmp_path, SPIRALS)
     assert found.ours is None and found.own.mean == 0.002 and found.verdict.status == "not run"
-    save(tmp_path, "spirals", {"rmse_clean": 0.004}, preset="best", tier="reduced", tag="ablation")
+    save(tmp_path, "spirals", {"rmse_clean": 0.004}, preset="best", tier="ablation", tag="changed")
     assert row(tmp_path, SPIRALS).ours is None
     save(tmp_path, "spirals", {"rmse_clean": 0.003}, tier="reduced", tag="short")
     found = row(tmp_path, SPIRALS)

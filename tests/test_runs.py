@@ -210,6 +210,9 @@ def test_full_disk_is_said_and_leaves_no_record(no_arrays, capsys, monkeypatch):
         ("paper", {}, "paper"),
         ("paper", {"precision": "bf16"}, "paper"),  # speed, not protocol
         ("paper", {"epochs": 400}, "reduced"),
+        ("paper", {"epochs": Spirals.paper().epochs}, "paper"),  # no change
+        ("best", {}, "own"),
+        ("best", {"lr": 0.1}, "ablation"),
         ("quick", {}, "smoke"),
         ("quick", {"epochs": 50}, "smoke"),
     ],

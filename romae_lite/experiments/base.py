@@ -122,8 +122,8 @@ class Experiment:
         """`baselines` on the test set, and those that learn from the training set, where there are any."""
         return self.baselines(data.test)
 
-    def order(self, train: Tokens, generator: torch.Generator) -> Tensor:
-        """The order of an epoch's samples, (n,) indices; consecutive ones make a batch."""
+    def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:
+        """The order of an epoch's samples, (n,) indices; `batch` consecutive ones make a step."""
         return torch.randperm(len(train), generator=generator)
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
@@ -141,7 +141,7 @@ class Experiment:
             model, data.train, self.loss, self.recipe(len(data.train)), seed=seed,
             validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
             checkpoint=checkpoint, log=log, settings=self.config(),
-            order=lambda generator: self.order(data.train, generator), **options,
+            order=lambda generator: self.order(data.train, self.batch, generator), **options,
         )  # fmt: skip
         return model, history
 

@@ -62,7 +62,7 @@ class Classification(Masked):
         """A fresh model for the second stage: logits (B, K)."""
         return seeded_build(seed, lambda: RoMAEPredictor(self.predictor_config(), outputs=self.classes, pool=self.pool))
 
-    def start(self, model: RoMAEPredictor, pretrained: RoMAE) -> None:
+    def start(self, model: RoMAEPredictor, pretrained: RoMAE, seed: int) -> None:
         """What the second stage takes over from the first: the encoder, patch embedding and [CLS] included (D4)."""
         model.start_from(pretrained)
 
@@ -106,20 +106,22 @@ class Classification(Masked):
         The first stage keeps its own checkpoint (`pretraining`) until the record is written.
         """
         train, config = data.train, self.config()
-        options |= {"settings": config, "order": lambda generator: self.order(train, generator)}
+        options["settings"] = config
         model, history = self.build(seed), []
         if self.pretrain_epochs:
             pretrained = self.autoencoder(seed)
             first = fit(
                 pretrained, train, self.pretrain_loss, self.pretrain_recipe(len(train)), seed=mixed(seed, 1),
-                checkpoint=checkpoint and pretraining(checkpoint), log=log, **options,
+                checkpoint=checkpoint and pretraining(checkpoint), log=log,
+                order=lambda generator: self.order(train, self.pretrain_batch, generator), **options,
             )  # fmt: skip
             history = [entry | {"stage": "pretrain"} for entry in first]
-            self.start(model, pretrained.to("cpu"))
+            self.start(model, pretrained.to("cpu"), seed)
         weights, spent = self.class_weights(train), history[-1]["seconds"] if history else 0.0
         second = fit(
             model, train, lambda m, batch, generator: self.loss(m, batch, generator, weights),
             self.recipe(len(train)), seed=seed, checkpoint=checkpoint, log=log,
+            order=lambda generator: self.order(train, self.batch, generator),
             validate=lambda m: {f"valid_{k}": v for k, v in self.validate(m, data.valid).items()}, **options,
         )  # fmt: skip
         return model, history + [e | {"stage": "fine-tune", "seconds": round(e["seconds"] + spent, 2)} for e in second]

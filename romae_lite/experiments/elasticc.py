@@ -143,9 +143,9 @@ class ELAsTiCC(Classification):
 
     # Training -------------------------------------------------------------------------------------------------------
 
-    def order(self, train: Tokens, generator: torch.Generator) -> Tensor:
+    def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:
         """Batches of light curves of like length."""
-        return by_length(train.real.sum(1), self.batch, generator)
+        return by_length(train.real.sum(1), batch, generator)
 
     # Metrics --------------------------------------------------------------------------------------------------------
 

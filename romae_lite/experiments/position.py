@@ -43,6 +43,8 @@ class Position(Experiment):
         ("paper", 5),
         ("paper", 5, {"cls": False, "size": "small"}),
         ("paper", 5, {"cls": False, "size": "base"}),
+        # a tenth of the steps: what a CPU can do of the two rows below, labelled as reduced, and tiny for comparison
+        *(("paper", 1, {"size": size, "epochs": 1}) for size in ("tiny", "small", "base")),
         ("paper", 5, {"size": "small"}),
         ("paper", 5, {"size": "base"}),
     )
@@ -234,7 +236,14 @@ class PositionRange(Position):
 
     name = "position_range"
     variants = frozenset({"high"})
-    campaign = (("best", 5), ("best", 5, {"high": 1000.0}), ("paper", 5), ("paper", 5, {"high": 1000.0}))
+    campaign = (
+        ("best", 5),
+        ("best", 5, {"high": 1000.0}),
+        ("paper", 1, {"epochs": 1}),
+        ("paper", 1, {"epochs": 1, "high": 1000.0}),
+        ("paper", 5),
+        ("paper", 5, {"high": 1000.0}),
+    )
     deviations = ("D1", "D2", "D6", "D7", "D13", "D15")
 
     lr: float = setting(5e-6, "peak learning rate at high = 100; divided by high / 100", low=1e-12, high=10)

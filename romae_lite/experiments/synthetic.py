@@ -34,7 +34,7 @@ class Synthetic(Masked):
 
     name = "synthetic"
     variants = frozenset({"grid"})
-    tiers = Experiment.tiers | {"mini": "reduced"}
+    tiers = Experiment.tiers | {"mini": "own"}
     campaign = (
         ("mini", 1),
         ("best", 5),

@@ -176,7 +176,8 @@ class UEA(Classification):
         return Splits(*self.scaled(found))
 
     def scaled(self, parts: list[Tokens]) -> list[Tokens]:
-        """The parts with their values on the `scale` of the first one's real tokens."""
+        """The parts with their values on the `scale` of the first one's real tokens; aux["raw"] as they were."""
+        parts = [replace(part, aux=dict(part.aux, raw=part.values)) for part in parts]
         if self.scale == "none":
             return parts
         values = [part.values.double() for part in parts]
@@ -191,11 +192,10 @@ class UEA(Classification):
 
     # Model ----------------------------------------------------------------------------------------------------------
 
-    def start(self, model: RoMAEPredictor, pretrained: RoMAE) -> None:
-        fresh = {name: t.clone() for name, t in model.encoder.embed.state_dict().items()}
-        super().start(model, pretrained)
-        if self.embedding == "fresh":
-            model.encoder.embed.load_state_dict(fresh)
+    def start(self, model: RoMAEPredictor, pretrained: RoMAE, seed: int) -> None:
+        super().start(model, pretrained, seed)
+        if self.embedding == "fresh":  # not `build(seed)`'s: those are the weights that pre-training started from
+            model.encoder.embed.load_state_dict(self.build(mixed(seed, 8)).encoder.embed.state_dict())
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
@@ -213,12 +213,12 @@ class UEA(Classification):
         return found | {"accuracy_train_mode": float(np.mean(passes))}
 
     def compare(self, data: Splits) -> dict[str, float]:
-        """accuracy_majority, and where aeon is installed accuracy_minirocket: on the same series, with straight
-        lines in the place of the dropped steps, since MiniRocket needs a grid."""
+        """accuracy_majority, and where aeon is installed accuracy_minirocket: on the same series as the archive has
+        them, unscaled, with straight lines in the place of the dropped steps, since MiniRocket needs a grid."""
         label = data.test.aux["label"].numpy()
         found = {"accuracy_majority": predictors.majority(data.train.aux["label"].numpy(), label)}
         if find_spec("aeon") is not None:
-            guess = predictors.minirocket(data.train, data.test)
+            guess = predictors.minirocket(*(replace(s, values=s.aux["raw"]) for s in (data.train, data.test)))
             found["accuracy_minirocket"] = float(np.mean(guess == label))
         return found
 
