@@ -414,7 +414,8 @@ def table(
     groups: Mapping[str, Iterable[Record] | Mapping[str, float]], metrics: Mapping[str, str] | Sequence[str],
     *, label: str = "", scale: float = 1.0, decimals: int | None = None, caption: str = "",
 ) -> Table:  # fmt: skip
-    """Mean [95 % interval] of metrics for groups of records, with the number of runs: what the chapters show.
+    """Mean [95 % interval] of metrics for groups of records, with the number of runs if any group has some: what the
+    chapters show.
 
     groups maps a row's label to its records, or to plain numbers by metric (the paper's, a baseline's).
     metrics maps a key to its heading. Values are divided by ``scale``. A dash stands where a group lacks a
@@ -428,4 +429,7 @@ def table(
         values = [[found[key] for found in measured if found.get(key) is not None] for key in headings]
         cells = [summarise(v).text(scale, decimals) if v else "–" for v in values]
         rows.append((group, *cells, str(len(measured)) if recorded else ""))
-    return Table((label, *headings.values(), "runs"), tuple(rows), caption)
+    columns = (label, *headings.values(), "runs")
+    if all(isinstance(members, Mapping) for members in groups.values()):  # plain numbers only: nothing was counted
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return Table(columns, tuple(rows), caption)

@@ -216,7 +216,9 @@ def _means(value: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
 
 
 def mirrored(batch: Tokens, flip: Tensor) -> Tokens:
-    """Clips as seen in a mirror, left and right exchanged, where flip (B,) says so: sines change their sign."""
+    """Clips as seen in a mirror, left and right exchanged, where flip (B,) says so: sines change their sign.
+
+    Nearly a clip of the mirrored swing: the camera has the axis half a pixel of its 128 off the middle."""
     pictures = batch.values.unflatten(-1, (SIZE, SIZE))
     values = torch.where(flip[:, None, None], pictures.flip(-1).flatten(-2), batch.values)
     sign = torch.stack((1.0 - 2 * flip.float(), torch.ones_like(flip, dtype=torch.float)), dim=-1)  # (B, 2)

@@ -86,7 +86,10 @@ function explorable(root, data, kit) {
       patient.channel.forEach((d, i) => { if (d === c) low_high.push(unit(patient.value[i])); });
       const line = grid.map((m, i) => [m, unit(patient.curve[k][at][i])]);
       low_high.push(...line.map(([, v]) => v));
-      const low = Math.min(...low_high), high = Math.max(...low_high), room = 0.22 * (high - low) || 1;
+      let low = Math.min(...low_high), high = Math.max(...low_high);
+      const short = Math.max(0, 0.5 * about.std - (high - low)) / 2;  // a channel that stands still gets no magnified axis
+      low -= short; high += short;
+      const room = 0.22 * (high - low) || 1;
       const up = kit.linear([low - room, high + room], [102, 20]), parts = [];
       for (const v of kit.ticks(low - room / 2, high + room / 2, 3)) parts.push(
         kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": 0.11}),

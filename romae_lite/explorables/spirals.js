@@ -163,7 +163,7 @@ function explorable(root, data, kit) {
     parts.push(kit.text((left + right) / 2, height - 6, "observed points", {"text-anchor": "middle", class: "romae-faint"}));
     parts.push(
       kit.svg("line", {x1: left, x2: right, y1: up(spiral.noise), y2: up(spiral.noise), "stroke-dasharray": "1.5 4", "stroke-linecap": "round", "stroke-width": 1.5, style: "stroke:currentColor", "stroke-opacity": 0.75}),
-      kit.text(right, up(spiral.noise) - 5, "noise of a point", {"text-anchor": "end", class: "romae-faint"}));
+      kit.text(right, up(spiral.noise) + 14, "noise of a point", {"text-anchor": "end", class: "romae-faint"}));
     for (const m of [...models].reverse()) {
       const line = spiral[m.id + "Rmse"].map((v, i) => v > 0 ? [across(counts[i]), up(v)] : null).filter(Boolean);
       parts.push(kit.svg("g", {class: "sp-" + m.id, style: shown[m.id] ? "" : "display:none"},
