@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from romae_lite.baselines.frequencies import harmonic
-from romae_lite.data.frequencies import NOISE, POWER, draw, generate, sines
+from romae_lite.data.frequencies import NOISE, POWER, WAVES, draw, generate, sines
 from romae_lite.experiments.base import numpy_rng
-from romae_lite.experiments.frequencies import LEAKED, MIXED, PAIR, PAIRED, SINGLE, Frequencies
+from romae_lite.experiments.frequencies import LEAKED, MIXED, PAIR, PAIRED, SHAPES, SINGLE, Frequencies
+from romae_lite.masking import split, take
 from romae_lite.paper import CLAIMS
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
@@ -190,7 +191,10 @@ def test_keys_are_those_of_the_claims():
     wanted = {claim.metric for claim in CLAIMS if claim.experiment == "frequencies"}
     assert len(wanted) > 25 and wanted <= set(found)
     floors = exp.baselines(tokens)
-    assert set(floors) == {f"{key}_{name}" for key in found if key != "snr" for name in ("harmonic", "zero")}
+    errors = {key for key in found if key.startswith("mse_")}
+    assert set(found) - errors == {"snr", "qk_encoder", "qk_decoder"}
+    lines = {f"mse_clean_{shape}_{f}hz_straight" for shape, f in SHAPES}
+    assert set(floors) == {f"{key}_{name}" for key in errors for name in ("harmonic", "zero")} | lines
     assert all(math.isfinite(value) for value in (found | floors).values())
     assert set(exp.evaluate(exp.build(0), exp.data(0).valid)) == {"mse_noisy", "mse_clean", "mse_fft"}
 
@@ -239,6 +243,40 @@ def test_score_by_loops():
     assert found["snr"] == pytest.approx((clean[rows] ** 2).sum() / ((noisy - clean)[rows] ** 2).sum())
     # Parseval: the mean over the bins of |d / T|^2 is the mean of d^2 over T
     assert found["mse_fft"] == pytest.approx(np.square(prediction - clean)[rows].mean() / 100)
+
+
+def test_shapes_have_the_power_of_their_formulas():
+    """The power of a sine is a^2 / 2, of a square wave a^2; the cycloid's height has mean 3/2 and mean square 5/2."""
+    exp, phase = Frequencies(**SMALL), (np.arange(4000) + 0.5) / 4000
+    for shape, power in (("sine", 0.75**2 / 2), ("square", 0.75**2), ("cycloid", 5 / 2 - 1.5**2)):
+        wave = WAVES[shape](phase)
+        assert np.mean(wave**2) == pytest.approx(power, rel=1e-3) and abs(wave.mean()) < 1e-3
+        np.testing.assert_allclose(WAVES[shape](phase + 3), wave, atol=1e-9)
+    y = 1 - np.cos(2.0)  # the wheel turned by two radians
+    assert WAVES["cycloid"](np.array([(2 - np.sin(2.0)) / (2 * np.pi)]))[0] == pytest.approx(y - 1.5, abs=1e-5)
+    floors, again = exp.baselines(exp.data(0).test), exp.baselines(exp.data(1).test)
+    for shape, f in SHAPES:  # the same series for every seed, fitted best by who knows the family
+        keys = [f"mse_clean_{shape}_{f}hz_{name}" for name in ("harmonic", "straight", "zero")]
+        assert [floors[key] for key in keys] == [again[key] for key in keys]
+        assert floors[keys[0]] < floors[keys[2]] and floors[keys[1]] < floors[keys[2]]
+    assert floors["mse_clean_sine_5hz_harmonic"] < 0.1 * floors["mse_clean_sine_5hz_straight"]
+
+
+def test_norms_of_queries_and_keys_by_hand():
+    exp = Frequencies(**SMALL)
+    model, tokens = exp.build(0).eval(), exp.data(0).valid[:3]
+    found = exp.query_key_norms(model, tokens)
+    config = model.config
+    assert list(found) == [
+        f"{part} {i + 1}" for part in ("encoder", "decoder") for i in range(getattr(config, part).depth)
+    ]
+    where, first = split(tokens.aux["hidden"], tokens.real), model.encoder.stack.blocks[0]
+    x = model.encoder.embed(take(tokens.values, where.visible))
+    if config.cls:
+        x = torch.cat((model.encoder.cls.expand(len(x), 1, -1), x), dim=1)
+    q, k, _ = first.attention.qkv(first.norm1(x)).chunk(3, dim=-1)
+    heads = [t.unflatten(-1, (config.encoder.heads, -1)).norm(dim=-1).mean((0, 1)) for t in (q, k)]
+    np.testing.assert_allclose(found["encoder 1"], (heads[0] * heads[1]).detach().numpy(), rtol=1e-5)
 
 
 def test_predictions_come_from_visible_points():

@@ -40,6 +40,12 @@ def harmonic(noisy: np.ndarray, observed: np.ndarray, noise: float = NOISE, top:
     return out
 
 
+def straight(noisy: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Straight lines between the observed points, constant beyond the outermost: (n, T)."""
+    at = times(noisy.shape[1])
+    return np.stack([np.interp(at, at[seen], y[seen]) for y, seen in zip(noisy, observed, strict=True)])
+
+
 def _trial(gram, pull, frequencies, variance, prior):
     """Log evidence (m, H) and posterior mean of all coefficients (m, H, 2F) for each row of frequencies (H, k)."""
     index = (2 * frequencies[..., None] + np.arange(2)).reshape(len(frequencies), -1)  # (H, 2k)

@@ -13,6 +13,22 @@ TOP = 24  # the paper's highest frequency; the lowest is 0
 POWER = 7 / 24  # of one sine: E[A^2] / 2 with A ~ U(0.5, 1)
 
 
+def cycloid(phase: np.ndarray) -> np.ndarray:
+    """Height y of a point on the rim of a rolling wheel against its way x, less the mean of 3/2.
+
+    x = u - sin u, y = 1 - cos u; one turn per unit of phase.
+    """
+    u = np.linspace(0, 2 * np.pi, 4001)
+    return np.interp(phase % 1, (u - np.sin(u)) / (2 * np.pi), 1 - np.cos(u)) - 1.5
+
+
+WAVES = {  # shapes beside the sine that no model was shown, as functions of phase = f t + phi / (2 pi)
+    "sine": lambda phase: 0.75 * np.sin(2 * np.pi * phase),
+    "square": lambda phase: 0.75 * np.sign(np.sin(2 * np.pi * phase)),
+    "cycloid": cycloid,
+}
+
+
 def times(length: int) -> np.ndarray:
     return np.linspace(0, 1, length)
 
@@ -40,13 +56,20 @@ def generate(frequencies: np.ndarray, rng: np.random.Generator, length: int, noi
     """
     if length < 2:
         raise ValueError(f"length is {length}; a series needs at least 2 points")
-    clean = sines(frequencies, rng, length)
+    tokens = _noisy(sines(frequencies, rng, length), rng, noise)
+    tokens.aux["frequencies"] = torch.from_numpy(np.nan_to_num(frequencies, nan=-1))
+    return tokens
+
+
+def waves(shape: str, frequency: float, n: int, rng: np.random.Generator, length: int) -> Tokens:
+    """n series of one of WAVES, at random phases: Tokens as in `generate`, without aux["frequencies"]."""
+    return _noisy(WAVES[shape](frequency * times(length) + rng.random((n, 1))), rng, NOISE)
+
+
+def _noisy(clean: np.ndarray, rng: np.random.Generator, noise: float) -> Tokens:
     noisy = clean + noise * rng.standard_normal(clean.shape)
     return Tokens(
         values=torch.from_numpy(noisy).float()[..., None],
-        positions=torch.from_numpy(times(length)).expand(len(clean), -1)[..., None].contiguous(),
-        aux={
-            "clean": torch.from_numpy(clean),
-            "frequencies": torch.from_numpy(np.nan_to_num(frequencies, nan=-1)),
-        },
+        positions=torch.from_numpy(times(clean.shape[1])).expand(len(clean), -1)[..., None].contiguous(),
+        aux={"clean": torch.from_numpy(clean)},
     )

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..baselines.frequencies import harmonic
-from ..data.frequencies import NOISE, TOP, draw, generate
+from ..baselines.frequencies import harmonic, straight
+from ..data.frequencies import NOISE, TOP, WAVES, draw, generate, waves
 from ..masking import hide
 from ..model import ModelConfig
 from ..rope import PositionEncoding
@@ -21,6 +21,7 @@ from .base import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted,
 
 PAIRED = (1, 5, 9, 12, 15, 18, 21, 24)  # every two of these make a test group
 MIXED, SINGLE, PAIR, LEAKED = range(4)  # groups of the test set
+SHAPES = tuple((shape, f) for shape in WAVES for f in (2, 5))  # shapes of so many Hz that a model is tried on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +146,45 @@ class Frequencies(Masked):
     # Metrics --------------------------------------------------------------------------------------------------------
 
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
-        return self.score(self.predict(model, tokens), tokens)
+        """`score`; of a test set also mse_clean_<shape>_<f>hz for SHAPES, and qk_encoder and qk_decoder, the product
+        |q| |k| of the norms of queries and keys, mean over tokens, heads and layers."""
+        found = self.score(self.predict(model, tokens), tokens)
+        if "group" not in tokens.aux:
+            return found
+        for shape, f in SHAPES:
+            series = self.waves(shape, f)
+            found[f"mse_clean_{shape}_{f}hz"] = self.score(self.predict(model, series), series)["mse_clean"]
+        norms = self.query_key_norms(model, tokens[torch.arange(50)])
+        for part in ("encoder", "decoder"):
+            found[f"qk_{part}"] = float(np.mean([value for name, value in norms.items() if name.startswith(part)]))
+        return found
+
+    def waves(self, shape: str, frequency: int, n: int = 100) -> Tokens:
+        """n noisy series of a shape, with their masks: the same whatever the seed."""
+        series = waves(shape, frequency, n, numpy_rng(0, 7), self.length)
+        series.positions.mul_(self.scale)
+        series.aux["hidden"] = hide(series.real, visible=self.shown, generator=seeded(0, 8))
+        return series
+
+    def query_key_norms(self, model: nn.Module, tokens: Tokens) -> dict[str, np.ndarray]:
+        """|q| |k| in every attention layer, mean over tokens: {"encoder 1": (heads,), ...}."""
+        found, hooks = {}, []
+
+        def watch(name, attention):
+            def hook(module, inputs, output):
+                q, k, _ = output.unflatten(-1, (3, attention.heads, -1)).unbind(2)  # (B, N, H, head_dim) each
+                norm = q.norm(dim=-1).mean((0, 1)) * k.norm(dim=-1).mean((0, 1))
+                found[name] = norm.detach().float().cpu().numpy()
+
+            hooks.append(attention.qkv.register_forward_hook(hook))
+
+        for part, stack in (("encoder", model.encoder.stack), ("decoder", model.decoder)):
+            for i, block in enumerate(stack.blocks):
+                watch(f"{part} {i + 1}", block.attention)
+        self.predict(model, tokens)
+        for handle in hooks:
+            handle.remove()
+        return found
 
     @staticmethod
     def score(prediction: np.ndarray, tokens: Tokens) -> dict[str, float]:
@@ -188,13 +227,20 @@ class Frequencies(Masked):
         return found
 
     def baselines(self, tokens: Tokens) -> dict[str, float]:
-        """Harmonic regression on the observed points and predicting zero: mse_clean_harmonic, mse_clean_3hz_zero ..."""
+        """Harmonic regression on the observed points and predicting zero: mse_clean_harmonic, mse_clean_3hz_zero ...;
+        for SHAPES straight lines as well: mse_clean_square_2hz_straight ..."""
         hidden = tokens.aux["hidden"].cpu().numpy()
         noisy = tokens.values[..., 0].cpu().double().numpy()
         found = {}
         for name, guess in (("harmonic", harmonic(noisy, ~hidden)), ("zero", np.zeros_like(noisy))):
             score = self.score(np.where(hidden, guess, noisy), tokens)
             found |= {f"{key}_{name}": value for key, value in score.items() if key.startswith("mse_")}
+        for shape, f in SHAPES:
+            series = self.waves(shape, f)
+            noisy, seen = series.values[..., 0].double().numpy(), ~series.aux["hidden"].numpy()
+            guesses = {"harmonic": harmonic(noisy, seen), "straight": straight(noisy, seen), "zero": 0 * noisy}
+            for name, guess in guesses.items():
+                found[f"mse_clean_{shape}_{f}hz_{name}"] = self.score(guess, series)["mse_clean"]
         return found
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
