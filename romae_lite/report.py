@@ -55,8 +55,8 @@ def _row(claim: Claim, records: Iterable[Record]) -> Row:
     judged = verdict(claim, _summary(paper, claim))
     return Row(
         claim=claim, verdict=judged, ours=_summary(ours, claim), own=_summary(own, claim),
-        tier=ours[0].tier if ours else "", own_command=_command_of(own),
-        command=_command_of(ours) or ("" if claim.quoted else _planned_command(claim)),
+        tier=ours[0].tier if ours else "", own_command=command_of(own),
+        command=command_of(ours) or ("" if claim.quoted else _planned_command(claim)),
     )  # fmt: skip
 
 
@@ -79,8 +79,8 @@ def _summary(records: Sequence[Record], claim: Claim) -> Summary | None:
     return summarise(record.metrics[claim.metric] for record in records) if records else None
 
 
-def _command_of(records: Sequence[Record]) -> str:
-    """The records' commands as one: those that differ in nothing but the seed are put together."""
+def command_of(records: Sequence[Record]) -> str:
+    """The records' commands, a line each: those that differ in nothing but the seed are put together."""
     joined: dict[tuple[str, str], list[int]] = {}
     for record in records:
         match = re.fullmatch(r"(.* --seeds )\S+(.*)", record.command)

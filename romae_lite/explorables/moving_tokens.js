@@ -89,7 +89,7 @@ function explorable(root, data, kit) {
     const clip = v => kit.clamp(v, from, to);
     if (named) named.forEach((v, i) => parts.push(
       kit.svg("line", {x1: x[i], x2: place(clip(v)), y1: top, y2: bottom, style: "stroke:var(--romae-green)", "stroke-opacity": 0.55, "stroke-width": 1.3})));
-    else parts.push(kit.text((place(from) + place(to)) / 2, bottom - 26, small ? "answers: recorded for whole patterns only" : "no answer here: the models were asked about whole patterns only", {"text-anchor": "middle", class: "romae-faint"}));
+    else parts.push(kit.text((place(from) + place(to)) / 2, bottom - 26, small ? "no answer while one token is moved" : "no answer while one token is moved: the models were asked about whole patterns", {"text-anchor": "middle", class: "romae-faint"}));
     // the curve of scores, centred on the chosen token, and everything else as a dot on it
     const pixels = place(to) - place(from), line = Array.from({length: Math.round(pixels) + 1}, (_, i) => { const px = place(from) + i; return [px, up(score(place.invert(px) - me))]; });
     parts.push(kit.svg("path", {d: kit.path(line), fill: "none", "stroke-width": 1.6, style: "stroke:currentColor", "stroke-opacity": 0.55}));
@@ -125,6 +125,7 @@ function explorable(root, data, kit) {
   // --- state ------------------------------------------------------------------------------------------------------------
   // Tokens at k, the anchor where it is or with them. There are answers for differences k - anchor from 0 to `last`.
   function move(k) {
+    state.moved = 0;
     const c = pinned() ? state.anchor : 0;
     if (state.together && pinned()) {
       const by = kit.clamp(k - state.k, Math.max(-state.k, anchorRange[0] - c), Math.min(last - state.k, anchorRange[1] - c));
@@ -147,6 +148,7 @@ function explorable(root, data, kit) {
   }
   function choose(i) {
     state.model = i;
+    state.moved = 0;
     state.anchor = 0;
     state.together = false;
     update();

@@ -141,6 +141,7 @@ def _rank(record) -> tuple:
 
 def _sweep(name: str, group: Sequence[tuple]) -> Sweep:
     from ..paper import CLAIMS
+    from ..report import command_of
 
     records, positions, absolute, signed = zip(*group, strict=True)
     keys = {"mae_first": "first", "mae_last": "last", "mae_central": "central"}
@@ -158,5 +159,5 @@ def _sweep(name: str, group: Sequence[tuple]) -> Sweep:
         absolute=np.abs(absolute),
         signed=np.array(signed),
         paper=said,
-        source=f"{seeds}: {records[0].command}",
+        source=f"{seeds}: {command_of(records)}",
     )
