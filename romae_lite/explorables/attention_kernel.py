@@ -87,8 +87,7 @@ def explorable(preset: str = "5 back", reach: float = 40.0, axes: int = 1) -> Ex
         title="Shape what a head attends to",
         caption="Each bar is one pair of channels: drag it up or down for its weight, turn the dial below it for its "
         "phase. The curve is the score that a query gives to a key at that distance; triangles mark the wavelengths, "
-        "counted from distance 0. The two dashed pairs do not turn: all they can do is raise or lower everything alike. "
-        "With two axes each axis "
-        "has four pairs, and the score is a sum of one function of each distance; only the exponential in softmax "
-        "makes a spot of a cross.",
+        "counted from distance 0. The two dashed pairs do not turn: all they can do is raise or lower all alike. With "
+        "two axes each axis has four pairs, and the score is a sum of one function of each distance; only the "
+        "exponential in softmax makes a spot of a cross.",
     )
