@@ -40,6 +40,22 @@ def succeeds(work: Callable, *arguments) -> bool:
     return False
 
 
+def finished(result: Path, check: Callable[[], None], chosen: argparse.Namespace) -> bool:
+    """Whether a result is there and passes `check`, which raises DataError where it does not; says what it found."""
+    if chosen.force or not result.exists():
+        return False
+    try:
+        check()
+    except DataError as error:
+        if chosen.skip_bad and "not a prepared file" not in str(error):
+            print(f"{result}: was prepared from incomplete data ({error}); --force prepares it again")
+            return True
+        print(f"{result}: {error}; preparing it again")
+        return False
+    print(f"{result}: is there and complete, nothing to do")
+    return True
+
+
 def download(home: str, names: dict[str, str], folder: Path) -> list[Path]:
     """`fetch`, with a DataError that says what to do where a file is not the one that came the first time."""
     folder.mkdir(parents=True, exist_ok=True)

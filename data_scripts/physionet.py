@@ -18,7 +18,7 @@ Writes nothing but in OUT, and the result only when it is whole. A second run do
 import argparse
 import sys
 
-from _common import download, options, succeeds  # first: it finds the package
+from _common import download, finished, options, succeeds  # first: it finds the package
 
 from romae_lite.data.physionet import PREPARED, SETS, DataError, load, read
 
@@ -32,17 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def prepare(chosen: argparse.Namespace) -> None:
     result = chosen.out / PREPARED
-    if result.exists() and not chosen.force:
-        try:
-            records = load(result)
-            records.verify()
-            print(f"{result}: all {len(records)} records are there, nothing to do")
-            return
-        except DataError as error:
-            if chosen.skip_bad and "not a prepared file" not in str(error):
-                print(f"{result}: was prepared from incomplete data ({error}); --force prepares it again")
-                return
-            print(f"{result}: {error}; preparing it again")
+    if finished(result, lambda: load(result).verify(), chosen):
+        return
     source = chosen.source
     if source is None:
         source = chosen.out

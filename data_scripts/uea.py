@@ -22,9 +22,9 @@ import argparse
 import sys
 from itertools import zip_longest
 
-from _common import download, options, succeeds  # first: it finds the package
+from _common import download, finished, options, succeeds  # first: it finds the package
 
-from romae_lite.data.uea import FINGERPRINTS, PARTS, SETS, DataError, load, read, save
+from romae_lite.data.uea import FINGERPRINTS, PARTS, SETS, load, read, save
 
 HOME = "https://timeseriesclassification.com/aeon-toolkit/"
 
@@ -46,17 +46,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 def prepare(dataset: str, chosen: argparse.Namespace) -> None:
     result = chosen.out / f"{dataset}.npz"
-    if result.exists() and not chosen.force:
-        try:
-            for part, series in zip(PARTS, load(dataset, result), strict=True):
-                series.verify(dataset, part)
-            print(f"{result}: all cases are there, nothing to do")
-            return
-        except DataError as error:
-            if chosen.skip_bad and "not a prepared file" not in str(error):
-                print(f"{result}: was prepared from incomplete data ({error}); --force prepares it again")
-                return
-            print(f"{result}: {error}; preparing it again")
+
+    def check() -> None:
+        for part, series in zip(PARTS, load(dataset, result), strict=True):
+            series.verify(dataset, part)
+
+    if finished(result, check, chosen):
+        return
     source = chosen.out
     if chosen.source is None:
         download(chosen.home, {f"{dataset}.zip": f"{dataset}.zip"}, source)
