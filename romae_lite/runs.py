@@ -49,6 +49,10 @@ class Planned:
     seed: int
     overrides: tuple[tuple[str, object], ...] = ()
 
+    def __post_init__(self):
+        config = self.build().config()  # 1 and 1.0 are the same setting, and the same record
+        object.__setattr__(self, "overrides", tuple((name, config[name]) for name, _ in self.overrides))
+
     def build(self) -> Experiment:
         return experiment(self.experiment).preset(self.preset).replace(**dict(self.overrides))
 

@@ -222,6 +222,12 @@ def test_tiers(preset, overrides, tier):
     assert run.tier(run.build()) == tier
 
 
+def test_a_number_has_one_spelling():
+    one, other = (Planned(experiment="spirals", preset="best", seed=0, overrides=(("clip", v),)) for v in (3, 3.0))
+    assert one == other and one.path == other.path and one.command == other.command
+    assert type(one.build().clip) is float
+
+
 def test_commit_or_content_is_stable_and_traceable(tmp_path, monkeypatch):
     assert runs.commit() == runs.commit()
     copy = tmp_path / "elsewhere" / "romae_lite"  # in no repository: a hash of the files, which a changed file changes

@@ -66,7 +66,8 @@ class Experiment:
     def __post_init__(self):
         hints = typing.get_type_hints(type(self))
         for f in fields(self):
-            _check(f, hints[f.name], getattr(self, f.name))
+            value = _checked(f, hints[f.name], getattr(self, f.name))
+            object.__setattr__(self, f.name, value)
 
     def replace(self, **changes) -> Self:
         """The same experiment with some settings changed. TypeError for a name that is no setting."""
@@ -207,13 +208,16 @@ def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
         return build()
 
 
-def _check(f: dataclasses.Field, hint, value) -> None:
-    """One setting against its annotation, bounds and choices."""
+def _checked(f: dataclasses.Field, hint, value):
+    """One setting, held against its annotation, bounds and choices; 1 becomes 1.0 where a float belongs, so that a
+    record has one name only."""
     allowed = hint.__args__ if isinstance(hint, types.UnionType) else (hint,)
     wide = allowed + (int,) * (float in allowed)  # 1 will do for 1.0; True is no number
     if type(value) not in wide or (isinstance(value, float) and not math.isfinite(value)):
         names = " or ".join("None" if t is type(None) else t.__name__ for t in allowed)
         raise TypeError(f"{f.name} is {value!r}; it must be {names}: {f.metadata['doc']}")
+    if type(value) is int and int not in allowed:
+        value = float(value)
     low, high, choices = (f.metadata[key] for key in ("low", "high", "choices"))
     if choices is not None and value not in choices:
         raise ValueError(f"{f.name} is {value!r}; choose one of {', '.join(map(repr, choices))}")
@@ -222,3 +226,4 @@ def _check(f: dataclasses.Field, hint, value) -> None:
             f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"in [{low:g}, {high:g}]"
         )
         raise ValueError(f"{f.name} is {value!r}; it must be {limits}: {f.metadata['doc']}")
+    return value
