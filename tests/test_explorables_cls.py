@@ -305,17 +305,19 @@ def test_moving_tokens_show_every_kind_of_model_once(tmp_path, monkeypatch):
     for size in ("tiny", "small"):
         keep(tmp_path, paper.replace(cls=False, size=size), "paper", 0, made_up(0.0), "paper", cls=False, size=size)
     keep(tmp_path, Position.quick(), "quick", 0, made_up(1.0), "smoke")
+    keep(tmp_path, paper.replace(size="base", epochs=1), "paper", 0, made_up(1.0), "reduced", size="base", epochs=1)
     data = gallery("moving_tokens").data
     assert [(m["name"], m["anchor"]) for m in data["models"]] == [
         ("[CLS], identical tokens (tiny)", "[CLS]"),
         ("no anchor, identical tokens (tiny)", ""),
         ("no anchor, distinct tokens (ours)", ""),
+        ("[CLS], identical tokens (base, reduced)", "[CLS]"),
     ]
     assert "made up position paper 1" in data["models"][0]["source"] and "1.5" in data["models"][0]["source"]
     assert len(data["models"][0]["thetas"]) == 30 and len(data["models"][2]["thetas"]) == 8
     (tmp_path / "position" / "control-s0.npz").write_bytes(b"PK no archive")
     again = gallery("moving_tokens")
-    assert len(again.data["models"]) == 2 and "control-s0" in again.caption
+    assert len(again.data["models"]) == 3 and "control-s0" in again.caption
 
 
 def test_position_error_gathers_seeds_and_the_papers_numbers(tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ function explorable(root, data, kit) {
     const clip = v => kit.clamp(v, from, to);
     if (named) named.forEach((v, i) => parts.push(
       kit.svg("line", {x1: x[i], x2: place(clip(v)), y1: top, y2: bottom, style: "stroke:var(--romae-green)", "stroke-opacity": 0.55, "stroke-width": 1.3})));
-    else parts.push(kit.text((place(from) + place(to)) / 2, bottom - 26, small ? "no answer while one token is moved" : "no answer while one token is moved: the models were asked about whole patterns", {"text-anchor": "middle", class: "romae-faint"}));
+    else parts.push(kit.text(place(to), bottom - 26, "no answer while one token is moved", {"text-anchor": "end", class: "romae-faint"}));
     // the curve of scores, centred on the chosen token, and everything else as a dot on it
     const pixels = place(to) - place(from), line = Array.from({length: Math.round(pixels) + 1}, (_, i) => { const px = place(from) + i; return [px, up(score(place.invert(px) - me))]; });
     parts.push(kit.svg("path", {d: kit.path(line), fill: "none", "stroke-width": 1.6, style: "stroke:currentColor", "stroke-opacity": 0.55}));

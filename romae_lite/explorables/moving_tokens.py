@@ -176,5 +176,5 @@ def from_results(root: Path | None = None) -> Explorable:
             reasons.append(f"{path.stem} cannot be used ({error}).")
     if not found:
         return not_recorded("moving_tokens", "Move everything, and see who notices", COMMAND, reasons)
-    models = sorted(found.values(), key=lambda model: ORDER.index(model.anchor))
+    models = sorted(found.values(), key=lambda model: ("reduced" in model.name, ORDER.index(model.anchor)))
     return explorable(models, note=" ".join(["Every answer is recorded.", *reasons]))

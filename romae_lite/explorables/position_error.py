@@ -134,9 +134,10 @@ def _name(record) -> str:
 
 
 def _rank(record) -> tuple:
-    """Figure 2's ranges first, the smaller one before the larger one; our settings after the paper's."""
-    anchor = ORDER.index(describe(record)[1])
-    return record.experiment == "position", record.config["high"], anchor, record.preset != "paper"
+    """Figure 2's ranges first, the smaller one before the larger one; our settings after the paper's; last of all runs
+    that were cut short."""
+    anchor, cut_short = ORDER.index(describe(record)[1]), record.tier == "reduced"
+    return cut_short, record.experiment == "position", record.config["high"], anchor, record.preset != "paper"
 
 
 def _sweep(name: str, group: Sequence[tuple]) -> Sweep:
