@@ -244,7 +244,7 @@ def scoreboard_html(experiments: Sequence[str] | None = None, root: Path | None 
         )
         if quoted := "; ".join(_html_quoted(row.claim, notes) for row in group if row.claim.quoted):
             parts.append(f'<p class="note">Quoted by the paper from elsewhere: {quoted}.</p>')
-        parts += [f'<p class="note"><sup>{i}</sup> {_text(note)}</p>' for i, note in enumerate(notes, 1)]
+        parts += [f'<p class="note">({chr(96 + i)}) {_text(note)}</p>' for i, note in enumerate(notes, 1)]
     used = {row.claim.source for row in found}
     legend = "; ".join(f"[{tag}] {_text(meaning)}" for tag, meaning in SOURCES.items() if tag in used)
     parts.append(f'<p class="note">Where the paper\'s numbers were seen: {legend}.</p></div>')
@@ -256,7 +256,8 @@ def _html_quoted(claim: Claim, notes: list[str]) -> str:
 
 
 def _html_mark(claim: Claim, notes: list[str]) -> str:
-    return f"<sup>{notes.index(claim.note) + 1}</sup>" if claim.note else ""
+    # letters in brackets: a raised number behind "×10⁻³" would read as a part of the exponent
+    return f' <small>({chr(97 + notes.index(claim.note))})</small>' if claim.note else ""
 
 
 def _html_row(row: Row, notes: list[str]) -> str:
