@@ -257,7 +257,7 @@ def _html_quoted(claim: Claim, notes: list[str]) -> str:
 
 def _html_mark(claim: Claim, notes: list[str]) -> str:
     # letters in brackets: a raised number behind "×10⁻³" would read as a part of the exponent
-    return f' <small>({chr(97 + notes.index(claim.note))})</small>' if claim.note else ""
+    return f" <small>({chr(97 + notes.index(claim.note))})</small>" if claim.note else ""
 
 
 def _html_row(row: Row, notes: list[str]) -> str:
