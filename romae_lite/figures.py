@@ -46,7 +46,8 @@ STYLE = {
 }  # fmt: skip
 
 FIGURE_CSS = (
-    ".romae-figure{margin:1rem 0;text-align:center;line-height:1}.romae-figure svg{max-width:100%;height:auto}"
+    ".romae-figure{margin:1rem 0;text-align:center;line-height:1;overflow-x:auto}"
+    ".romae-figure svg{max-width:100%;height:auto}"
     ".romae-figure svg *{stroke-linejoin:round;stroke-linecap:butt}.romae-figure svg+img{display:none}"
     # MyST-NB puts a light box behind HTML output on dark pages
     "html[data-theme=dark] .bd-content div.cell_output .text_html:has(.romae-figure)"
@@ -100,7 +101,8 @@ def inline(svg: str) -> str:
     svg = re.sub(r"(?s)<(metadata|style).*?</\1>\s*", "", svg[svg.index("<svg") :]).strip()
     width = float(re.search(r'width="([\d.]+)pt"', svg)[1]) * 96 / 72
     svg = re.sub(r'width="[\d.]+pt" height="[\d.]+pt"|height="[\d.]+pt"|width="[\d.]+pt"', "", svg, count=2)
-    svg = svg.replace("<svg", f'<svg style="width:{width:.0f}px" aria-hidden="true"', 1)
+    size = f"width:{width:.0f}px;min-width:{0.7 * width:.0f}px"  # a phone scrolls a wide figure: legible text
+    svg = svg.replace("<svg", f'<svg style="{size}" aria-hidden="true"', 1)
     svg = re.sub(r"'?DejaVu Sans[^;\"]*", "system-ui, sans-serif", svg)
     svg = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg)  # hundredths of a point are enough
     svg = re.sub(INK, "currentColor", svg, flags=re.IGNORECASE)

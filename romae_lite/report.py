@@ -49,7 +49,7 @@ def _rows(loaded: Loaded, experiments: Sequence[str] | None) -> list[Row]:
 
 def _row(claim: Claim, records: Iterable[Record]) -> Row:
     found = [] if claim.quoted else select(records, claim.experiment, where=claim.where)
-    found = [record for record in found if claim.metric in record.metrics]
+    found = [r for r in found if claim.metric in r.metrics and r.config.get("source") != "simulated"]
     paper, own, reduced = (_one_setting(found, tier) for tier in ("paper", "own", "reduced"))
     ours = paper or reduced
     judged = verdict(claim, _summary(paper, claim))
@@ -197,8 +197,8 @@ STYLE = """
 .romae-scoreboard table{border-collapse:collapse;width:100%;font-size:.88em;color:inherit;background:none;margin:0}
 .romae-scoreboard caption{caption-side:top;text-align:left;font-weight:600;font-size:1.1em;color:inherit;
  padding:2em 0 .3em}
-.romae-scoreboard :is(th,td){padding:.4em .9em .4em 0;text-align:left;vertical-align:top;background:none;
- color:inherit;border:0;border-bottom:1px solid var(--line)}
+.romae-scoreboard :is(th,td){padding:.4em .9em .4em .45em;text-align:left;vertical-align:top;background:none;
+ color:inherit;border:0!important;border-bottom:1px solid var(--line)!important}
 .romae-scoreboard thead th{font-weight:600;opacity:.8}
 .romae-scoreboard tbody th{font-weight:400}
 .romae-scoreboard td{font-variant-numeric:tabular-nums}
@@ -216,7 +216,7 @@ STYLE = """
 .romae-scoreboard :is(table,caption,tbody,tr,tbody th,td){display:block;width:auto}
 .romae-scoreboard thead{display:none}
 .romae-scoreboard tr{border-bottom:1px solid var(--line);padding:.6em 0}
-.romae-scoreboard :is(tbody th,td){border:0;padding:.1em 0;white-space:normal}
+.romae-scoreboard :is(tbody th,td){border:0!important;padding:.1em .45em;white-space:normal}
 .romae-scoreboard tbody th{font-weight:600}
 .romae-scoreboard td:empty{display:none}
 .romae-scoreboard td[data-label]::before{content:attr(data-label) ": ";opacity:.8}

@@ -10,7 +10,6 @@ from conftest import ROOT
 TOC = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 VIEWS = {"light": ("light", 1300, 900), "dark": ("dark", 1300, 900), "phone": ("light", 390, 844)}
-HARMLESS = ("Got invalid theme mode",)  # the theme says so on a first visit
 
 pytestmark = pytest.mark.usefixtures("browser")
 
@@ -48,11 +47,7 @@ def visit(browser, address):
         tab.route("**/*", gate)
         tab.on(
             "console",
-            lambda m: (
-                m.type in ("error", "warning")
-                and not m.text.startswith(HARMLESS)
-                and problems.append(f"console {m.type}: {m.text}")
-            ),
+            lambda m: m.type in ("error", "warning") and problems.append(f"console {m.type}: {m.text}"),
         )
         tab.on("pageerror", lambda e: problems.append(f"page error: {e}"))
         tab.on("response", lambda r: r.status >= 400 and problems.append(f"{r.status} for {r.url}"))
@@ -139,7 +134,7 @@ def test_explorables_react_to_the_keyboard(visit, with_figures):
             for control in tried:
                 if not (control.is_visible() and control.is_enabled()):
                     continue  # a choice made on the way here took it away
-                before = state(figure)
+                before, element = state(figure), control.element_handle()
                 control.focus()
                 assert control.evaluate("e => e === document.activeElement"), f"{page}: a control takes no focus"
                 if control.evaluate("e => e.tagName") == "BUTTON":
@@ -160,6 +155,8 @@ def test_explorables_react_to_the_keyboard(visit, with_figures):
                             break
                 tab.wait_for_timeout(50)
                 assert state(figure) != before, f"{page}: {control.evaluate('e => e.outerHTML')[:200]}"
+                kept = element.evaluate("e => e === document.activeElement || e.disabled || !e.checkVisibility()")
+                assert kept, f"{page}: focus is lost on {element.evaluate('e => e.outerHTML')[:200]}"
         assert tab.problems == []
 
 
@@ -192,6 +189,67 @@ def test_explorables_react_to_the_pointer(visit, with_figures, view):
                         break
                 assert state(figure) != before, f"{page}: a handle does not follow the pointer"
         assert tab.problems == []
+
+
+def test_a_finger_drags_sideways_and_scrolls_up_and_down(visit, with_figures):
+    """Whatever is dragged follows a finger without the browser taking it away; up and down scroll the page and change
+    nothing, but for what is dragged that way too (class romae-free)."""
+    for page in with_figures:
+        tab = visit(page, "phone")
+        tab.evaluate("addEventListener('pointercancel', () => { window.cancelled = true; }, true)")
+        touch = tab.context.new_cdp_session(tab)
+
+        def swipe(x, y, dx, dy, tab=tab, touch=touch):
+            tab.evaluate("window.cancelled = false")
+            send = lambda kind, points: touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})  # noqa: E731
+            send("touchStart", [{"x": x, "y": y}])
+            for i in range(1, 9):
+                send("touchMove", [{"x": x + dx * i / 8, "y": y + dy * i / 8}])
+                tab.wait_for_timeout(16)
+            send("touchEnd", [])
+            tab.wait_for_timeout(80)
+            return tab.evaluate("window.cancelled")
+
+        for figure in explorables(tab):
+            nodes = [n for n in figure.locator(".romae-drag").all() if n.is_visible()]
+            followed = not nodes
+            for node in nodes[:6]:
+                middle = """e => {
+                    scrollBy({top: e.getBoundingClientRect().top - 400, behavior: "instant"});
+                    const box = e.getBoundingClientRect(), x = box.left + box.width / 2, y = box.top + box.height / 2;
+                    return e.contains(document.elementFromPoint(x, y)) ? [x, y] : null;
+                }"""
+                name = f"{page}: {node.evaluate('e => e.outerHTML')[:120]}"
+                if not (place := node.evaluate(middle)):
+                    continue  # something else lies over it
+                x, y = place
+                before = state(figure)
+                assert not swipe(x, y, 60 if x < 195 else -60, 4), f"{name}: the browser took a sideways drag away"
+                followed |= state(figure) != before
+                if not (node.is_visible() and (place := node.evaluate(middle))):
+                    continue
+                x, y = place
+                before, top = state(figure), tab.evaluate("scrollY")
+                swipe(x, y, 0, -60)
+                if "romae-free" in node.get_attribute("class"):
+                    assert tab.evaluate("scrollY") == top, f"{name}: scrolls"
+                else:
+                    assert tab.evaluate("scrollY") > top, f"{name}: keeps the page from scrolling"
+                    assert state(figure) == before, f"{name}: scrolling past changes it"
+            assert followed, f"{page}: nothing follows the finger"
+        assert tab.problems == []
+
+
+def test_print_is_light(visit):
+    """Paper is white, whatever theme the reader has chosen."""
+    tab = visit("notebooks/05_spirals", "dark")
+    theme = lambda: tab.evaluate("document.documentElement.dataset.theme")  # noqa: E731
+    assert theme() == "dark"
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert theme() == "light"
+    assert tab.locator(".romae-explorable").first.get_attribute("data-scheme") == "light"
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert theme() == "dark"
 
 
 def test_chapter_shows_what_its_state_says(visit):

@@ -104,15 +104,6 @@ def test_parameters_of_table_8_follow_from_the_sizes():
     assert {c.where["size"] for c in of("Table 8")} == set(SIZES)
 
 
-def test_references_and_compute_name_known_experiments():
-    assert {r.experiment for r in paper.REFERENCES} <= set(EXPERIMENTS)
-    assert {r.source for r in paper.REFERENCES} <= set(SOURCES)
-    assert {name for c in paper.COMPUTE for name in c.experiments} <= set(EXPERIMENTS)
-    # Variances of uniform positions in closed form
-    levels = [r.value for r in paper.REFERENCES if r.experiment == "position"]
-    assert levels[:2] == [pytest.approx((50 - low) ** 2 / 12, abs=0.005) for low in (1, 0)]
-
-
 def test_malformed_cells_are_refused():
     for cell in ("", "1,5", "0.1 ± 0.2", "-1"):
         with pytest.raises(ValueError, match="the cell"):

@@ -67,6 +67,15 @@ def test_other_tiers_are_shown_but_never_judged(tmp_path):
     assert found.own.mean == 0.002
 
 
+def test_made_up_data_and_other_test_sets_are_no_answer_to_a_claim(tmp_path):
+    claim, real = "table-6-heartbeat-romae-tiny", {"dataset": "Heartbeat", "folds": None, "source": "real"}
+    save(tmp_path, "uea", {"accuracy": 0.9}, tier="reduced", config=real | {"folds": 5}, tag="folds")
+    save(tmp_path, "uea", {"accuracy": 0.9}, tier="reduced", config=real | {"source": "simulated"}, tag="made-up")
+    assert row(tmp_path, claim).ours is None
+    save(tmp_path, "uea", {"accuracy": 0.7}, tier="reduced", config=real)
+    assert row(tmp_path, claim).ours.mean == 0.7
+
+
 def test_claims_take_only_records_with_their_settings(tmp_path):
     save(tmp_path, "position", {"mse": 0.05}, config={"size": "tiny", "cls": True}, tag="a")
     save(tmp_path, "position", {"mse": 200.33}, config={"size": "tiny", "cls": False}, tag="b")

@@ -16,9 +16,7 @@ function explorable(root, data, kit) {
     .romae-explorable .ak-presets{display:flex;flex-wrap:wrap;gap:.35rem;margin:0 0 .5rem}
     .romae-explorable .ak-summary{margin:.1rem 0 .2rem;font-size:.93em;font-variant-numeric:tabular-nums}
     .romae-explorable .ak-map{position:relative}
-    .romae-explorable .ak-map canvas{position:absolute;border-radius:3px}
-    .romae-explorable .romae-select{display:inline-flex;align-items:center;gap:.5rem;margin:0;font-size:.93em;white-space:nowrap}
-    .romae-explorable .romae-select select{padding:.25em .5em;min-height:32px}`));
+    .romae-explorable .ak-map canvas{position:absolute;border-radius:3px}`));
   const presets = data.presets.map(([name]) => {
     const node = kit.button(name, {class: "romae-button", "aria-pressed": "false"}, () => { take(name); update(); });
     return [name, node];
@@ -67,13 +65,13 @@ function explorable(root, data, kit) {
       const theta = thetas()[i], name = `pair ${i + 1}${state.axes > 1 ? ` (axis ${axis(i) + 1})` : ""}, wavelength ${wavelength(theta)}`;
       const bar = kit.svg("g"), column = {theta, bar};
       column.showWeight = kit.handle(bar, {label: `Weight of ${name}`, min: 0, max: data.most, step: 0.1, value: () => state.weights[i], describe: v => v.toFixed(2), to: v => weigh(i, v)});
-      kit.drag(bar, panel, {start: (x, y) => weigh(i, level.invert(y)), move: (x, y) => weigh(i, level.invert(y))});
+      kit.drag(bar, panel, {free: true, start: (x, y) => weigh(i, level.invert(y)), move: (x, y) => weigh(i, level.invert(y))});
       if (theta) {
         column.dial = kit.svg("g");
         column.showPhase = kit.handle(column.dial, {label: `Phase of ${name}`, min: 0, max: 6.28, step: 0.1, value: () => state.phases[i], describe: v => `${v.toFixed(2)} radians`, to: v => phase(i, v)});
         let last;
         const angle = (x, y) => Math.atan2(200 - y, x - column.x);
-        kit.drag(column.dial, panel, {start: (x, y) => { last = angle(x, y); }, move: (x, y) => {
+        kit.drag(column.dial, panel, {free: true, start: (x, y) => { last = angle(x, y); }, move: (x, y) => {
           const turned = (angle(x, y) - last + 3 * Math.PI) % TURN - Math.PI;
           last += turned;
           phase(i, state.phases[i] + turned);
@@ -128,7 +126,7 @@ function explorable(root, data, kit) {
 
   // --- the kernel ---------------------------------------------------------------------------------------------------------
   const canvas = kit.el("canvas", {width: 121, height: 121, "aria-hidden": "true"}), graph = kit.svg("svg", {style: "position:relative"});
-  const ground = kit.svg("g"), front = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:crosshair;touch-action:pan-y"});
+  const ground = kit.svg("g"), front = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:crosshair"});
   plot.append(canvas, graph);
   graph.append(ground, front, zone);
   let across, up, width = 0, box;
@@ -146,7 +144,7 @@ function explorable(root, data, kit) {
     kit.set(graph, {viewBox: `0 0 ${width} ${box.bottom + 38}`, height: box.bottom + 38});
     across = kit.linear([-state.reach, state.reach], [box.left, box.right]);
     kit.set(zone, {x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top + (flat ? 20 : 0)});
-    zone.style.touchAction = flat ? "pan-y" : "none";
+    zone.classList.toggle("romae-free", !flat);
     canvas.style.display = flat ? "none" : "block";
     Object.assign(canvas.style, {left: `${box.left}px`, top: `${box.top}px`, width: `${side}px`, height: `${side}px`});
     drawKernel();

@@ -60,7 +60,7 @@ class Explorable:
         name, title, caption = map(escape, (self.name, self.title, self.caption))
         inside = (
             f'<p class="romae-title">{title}</p><div class="romae-live"></div>'
-            f'<img class="romae-still" alt="{title}: still picture" src="{svg.data_uri(self.fallback)}">'
+            f'<img class="romae-still" alt="{title} {caption}" src="{svg.data_uri(self.fallback)}">'
             f"<figcaption>{caption}</figcaption>"
         )
         style = f"<style>{colour_css('.romae-explorable')}\n{asset('explorables.css')}</style>"

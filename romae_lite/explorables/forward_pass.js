@@ -40,9 +40,8 @@ function explorable(root, data, kit) {
   // --- controls -------------------------------------------------------------------------------------------------------
   root.append(kit.el("style", {}, `
     .romae-explorable .fp-settings{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15.5rem),1fr));gap:.3rem 1.4rem;align-items:center;margin-bottom:.6rem}
-    .romae-explorable .fp-settings .romae-select{display:flex;align-items:center;gap:.6rem;font-size:.93em;margin:0}
-    .romae-explorable .fp-settings .romae-select span{white-space:nowrap}
-    .romae-explorable .fp-settings select{flex:1;min-width:0;min-height:32px;padding:.2em .4em}
+    .romae-explorable .fp-settings label.romae-select{display:flex;gap:.6rem}
+    .romae-explorable .fp-settings select{flex:1}
     .romae-explorable .fp-pair{display:flex;gap:.6rem;align-items:center}
     .romae-explorable .fp-row{display:grid;grid-template-columns:8.2em minmax(0,1fr) 11em;gap:0 .8rem;align-items:center;min-height:30px;padding:1px .5rem;margin:0 -.5rem;border-radius:8px;cursor:pointer;font-size:.93em}
     .romae-explorable .fp-row:hover{background:color-mix(in srgb,currentColor 6%,transparent)}
@@ -108,7 +107,7 @@ function explorable(root, data, kit) {
       ...Object.entries(now.tensors).map(([name, s]) => kit.el("li", {}, kit.el("b", {}, name), ` ${shape(s)}`)),
       kit.el("li", {}, kit.el("b", {}, "weights"), ` ${count(now.weights)} of ${count(weights)}`),
       kit.el("li", {}, kit.el("b", {}, "multiplications"), ` ${count(now.cost)}, ${share.toFixed(1)} % of the pass`)));
-    announce(`${now.name}: ${Object.entries(now.tensors).map(([name, s]) => `${name} ${s.join(" by ")}`).join(", ")}. ${now.what}`);
+    announce(`${now.name}: ${Object.entries(now.tensors).map(([name, s]) => `${name} ${s.join(" by ")}`).join(", ")}. ${now.what} ${M} of ${N} tokens hidden; ${count(weights)} weights in all.`);
     kit.state({step: state.step, stage: now.name, settings: {batch: state.batch, tokens: N, patch: state.patch, axes: state.axes, ratio: +state.ratio.toFixed(2), size: state.size, cls: state.cls},
       tensors: now.tensors, weights: now.weights, multiplications: now.cost, all_weights: weights, all_multiplications: total});
   }

@@ -58,8 +58,8 @@ function explorable(root, data, kit) {
   // --- the light curve, and the true class over time -------------------------------------------------------------------
   const graph = kit.svg("svg", {}), handle = kit.svg("g", {});
   plot.append(graph);
-  const showHandle = kit.handle(handle, {label: "Known until", min: 0, max: 1, step: 1, page: 4, value: () => step, describe: i => describe(Math.min(i, objects[o].cuts.length - 1)), to: observe});
-  const zone = kit.svg("rect", {fill: "transparent", style: "cursor:ew-resize;touch-action:pan-y"});
+  const showHandle = kit.handle(handle, {label: "Known until", min: 0, max: () => objects[o].cuts.length - 1, step: 1, page: 4, value: () => step, describe, to: observe});
+  const zone = kit.svg("rect", {fill: "transparent", style: "cursor:ew-resize"});
   const nearest = x => objects[o].cuts.reduce((best, c, i) => Math.abs(across(c) - x) < Math.abs(across(objects[o].cuts[best]) - x) ? i : best, 0);
   for (const node of [zone, handle]) kit.drag(node, graph, {start: x => observe(nearest(x)), move: x => observe(nearest(x))});
   let width = 0, across, bottom, up, points, trace;
@@ -72,11 +72,11 @@ function explorable(root, data, kit) {
     const low = Math.min(-1, ...all) - 0.3, high = Math.max(1, ...all) + 0.3, y = kit.linear([low, high], [middle, top]);
     up = kit.linear([0, 1], [bottom, strip]);
     kit.set(graph, {viewBox: `0 0 ${width} 356`, height: 356});
-    const parts = [kit.text(4, 11, "flux difference", {class: "romae-faint"}), kit.text(4, strip - 9, `probability of ${names[object.kind]}`, {class: "romae-faint"})];
+    const parts = [kit.text(4, 11, "flux difference", {class: "romae-faint"})];
     for (const f of [-10000, -1000, -100, -10, 0, 10, 100, 1000, 10000, 100000]) {
       if (squeeze(f) < low || squeeze(f) > high || (Math.abs(f) === 10 && high - low > 7)) continue;
       parts.push(kit.svg("line", {x1: left, x2: right, y1: y(squeeze(f)), y2: y(squeeze(f)), style: "stroke:currentColor", "stroke-opacity": f ? 0.11 : 0.4}),
-        kit.text(left - 6, y(squeeze(f)) + 4, Math.abs(f) >= 1000 ? `${f / 1000}k` : String(f), {"text-anchor": "end"}));
+        kit.text(left - 6, y(squeeze(f)) + 4, (Math.abs(f) >= 1000 ? `${f / 1000}k` : String(f)).replace("-", "−"), {"text-anchor": "end"}));
     }
     for (const p of [0, 1]) parts.push(kit.svg("line", {x1: left, x2: right, y1: up(p), y2: up(p), style: "stroke:currentColor", "stroke-opacity": p ? 0.11 : 0.4}),
       kit.text(left - 6, up(p) + 4, String(p), {"text-anchor": "end"}));
@@ -90,7 +90,8 @@ function explorable(root, data, kit) {
     });
     trace = kit.svg("path", {class: "lc-trace", fill: "none", "stroke-width": 2.2, style: "stroke:var(--romae-blue)"});
     kit.set(zone, {x: left, y: top - 8, width: right - left, height: bottom - top + 12});
-    graph.replaceChildren(...parts, ...points.map(p => p.node), trace, zone, handle);
+    const heading = kit.text(4, strip - 9, `probability of ${names[object.kind]}`, {class: "romae-halo", "pointer-events": "none"});
+    graph.replaceChildren(...parts, ...points.map(p => p.node), trace, zone, handle, heading);
     paint();
   }
   function paint() {
@@ -109,7 +110,6 @@ function explorable(root, data, kit) {
       kit.svg("line", {x1: x, x2: x, y1: 14, y2: bottom, style: "stroke:currentColor", "stroke-width": 1.3}),
       kit.svg("path", {d: `M${x} 22l-7 -9h14z`, style: "fill:currentColor"}),
       ...(p ? [kit.svg("circle", {cx: x, cy: up(p[object.kind]), r: 4.6, style: "fill:var(--romae-blue);stroke:currentColor", "stroke-width": 1.1})] : []));
-    kit.set(handle, {"aria-valuemax": object.cuts.length - 1});
     showHandle(step);
   }
 

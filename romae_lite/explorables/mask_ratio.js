@@ -118,7 +118,7 @@ function explorable(root, data, kit) {
     .romae-explorable .mr-picks button[data-sample][aria-pressed=true]{border-color:currentColor;box-shadow:inset 0 0 0 1px currentColor}
     .romae-explorable .mr-panels{display:grid;gap:.3rem 1rem}
     .romae-explorable .mr-panels.mr-three{grid-template-columns:repeat(3,minmax(0,1fr));max-width:680px;align-items:end}
-    @container (max-width:480px){.romae-explorable .mr-panels.mr-three{gap:.3rem .6rem}}
+    @container (max-width:480px){.romae-explorable .mr-panels.mr-three{gap:.5rem .6rem;grid-template-columns:repeat(2,minmax(0,1fr))}.romae-explorable .mr-three>:first-child{grid-column:1/-1}}
     .romae-explorable .mr-panels p{margin:0 0 .2rem;font-size:.86em;line-height:1.25}
     .romae-explorable .mr-board{cursor:pointer;touch-action:manipulation;border-radius:6px}
     .romae-explorable .mr-board:focus-visible{outline:2.5px solid var(--romae-blue);outline-offset:3px}

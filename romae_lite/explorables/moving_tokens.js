@@ -18,14 +18,11 @@ function explorable(root, data, kit) {
 
   root.append(kit.el("style", {}, `
     .romae-explorable .mt-top{display:flex;flex-wrap:wrap;gap:.4rem .9rem;align-items:center;margin:0 0 .3rem}
-    .romae-explorable .mt-top label,.romae-explorable .mt-row label.romae-select{display:inline-flex;align-items:center;gap:.5rem;margin:0;font-size:.93em;min-width:0;max-width:100%}
-    .romae-explorable .mt-top select,.romae-explorable .mt-row select{padding:.25em .4em;min-height:34px;min-width:0;max-width:100%;text-overflow:ellipsis}
     .romae-explorable .mt-numbers{display:flex;flex-wrap:wrap;gap:.15rem 1.5rem;margin:.3rem 0 .1rem;font-size:.95em;font-variant-numeric:tabular-nums}
     .romae-explorable .mt-numbers>span{white-space:nowrap}
     .romae-explorable .mt-numbers b{font-weight:650;display:inline-block;min-width:3.1em}
     .romae-explorable .mt-source{margin:.5rem 0 0;font-size:.8em;overflow-wrap:anywhere}
-    .romae-explorable .mt-chosen{pointer-events:none}
-    .romae-explorable{--mt-ground:#fff}.romae-explorable[data-scheme=dark]{--mt-ground:#14181e}`));
+    .romae-explorable .mt-chosen{pointer-events:none}`));
   const numbers = {};
   const number = (id, text) => { const b = numbers[id] = kit.el("b"), span = kit.el("span", {}, text, " ", b); return span; };
   const models = kit.select({label: "Model", options: data.models.map((m, i) => [i, m.name]), value: 0, change: v => choose(+v)});
@@ -42,9 +39,9 @@ function explorable(root, data, kit) {
     controls, source);
 
   // --- the picture: one line of places for the tokens, the answers and the scores ---------------------------------------------
-  const svg = kit.svg("svg", {}), ground = kit.svg("g"), below = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:grab;touch-action:pan-y"});
+  const svg = kit.svg("svg", {}), ground = kit.svg("g"), below = kit.svg("g"), words = kit.svg("g", {"pointer-events": "none"}), zone = kit.svg("rect", {fill: "transparent", style: "cursor:grab"});
   const bar = kit.svg("g"), chosen = kit.svg("g"), square = kit.svg("g"), top = 62, bottom = 128;
-  svg.append(ground, below, zone, bar, chosen, square);
+  svg.append(ground, below, words, zone, bar, chosen, square);
   drawing.append(svg);
   let place, width = 0, up, grip;
   const showBar = kit.handle(bar, {label: "All tokens together", min: 0, max: last, step: 1, value: () => state.k, describe: k => `first token at ${(shift(k) + data.offsets[state.pattern][0]).toFixed(2)}`, to: k => move(k)});
@@ -76,11 +73,13 @@ function explorable(root, data, kit) {
     ground.replaceChildren(
       kit.svg("rect", {x: place(data.low), y: top - 14, width: place(data.high) - place(data.low), height: bottom - top + 28, rx: 4, style: "fill:currentColor", "fill-opacity": 0.07}),
       kit.svg("line", {x1: left, x2: right, y1: top, y2: top, ...grey}), kit.svg("line", {x1: left, x2: right, y1: bottom, y2: bottom, ...grey}),
-      kit.text(left, top - 8, "tokens", {class: "romae-faint"}), kit.text(left, bottom - 8, "answers", {class: "romae-faint"}),
+      ...[0, 0.5, 1].map(v => kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": v ? 0.1 : 0.35})));
+    words.replaceChildren(
+      kit.text(left, top - 8, "tokens"), kit.text(left, bottom - 8, "answers"),
       ...kit.ticks(from, to, width < 450 ? 4 : 8).map(v => kit.text(place(v), axis, show(v, 0), {"text-anchor": "middle"})),
-      kit.text(left, axis + 30, width < 450 ? "score with the ringed token" : "score of the ringed token with anything here", {class: "romae-faint"}),
-      ...[0, 0.5, 1].map(v => kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": v ? 0.1 : 0.35})),
-      ...[0, 0.5, 1].map(v => kit.text(right, up(v) - 3, String(v), {"text-anchor": "end", class: "romae-faint"})));
+      kit.text(left, axis + 30, width < 450 ? "score with the ringed token" : "score of the ringed token with anything here"),
+      ...[0, 0.5, 1].map(v => kit.text(right, up(v) - 3, String(v), {"text-anchor": "end"})));
+    for (const word of words.children) word.setAttribute("class", "romae-halo");
     drawTokens();
   }
   function drawTokens() {
@@ -94,19 +93,19 @@ function explorable(root, data, kit) {
     const pixels = place(to) - place(from), line = Array.from({length: Math.round(pixels) + 1}, (_, i) => { const px = place(from) + i; return [px, up(score(place.invert(px) - me))]; });
     parts.push(kit.svg("path", {d: kit.path(line), fill: "none", "stroke-width": 1.6, style: "stroke:currentColor", "stroke-opacity": 0.55}));
     now.forEach((v, i) => { if (i !== state.token) parts.push(kit.svg("circle", {cx: x[i], cy: up(score(v - me)), r: r - 2, style: "fill:var(--romae-blue)"})); });
-    parts.push(kit.svg("circle", {cx: x[state.token], cy: up(1), r: r - 1.5, style: "fill:var(--mt-ground);stroke:var(--romae-blue)", "stroke-width": 2}));
+    parts.push(kit.svg("circle", {cx: x[state.token], cy: up(1), r: r - 1.5, style: "fill:var(--romae-ground);stroke:var(--romae-blue)", "stroke-width": 2}));
     if (anchored()) {
       const ax = place(anchorPlace()), ay = up(score(anchorPlace() - me));
       parts.push(kit.svg("line", {x1: ax, x2: ax, y1: top + 12, y2: ay, style: "stroke:var(--romae-vermillion)", "stroke-opacity": 0.5, "stroke-dasharray": "3 3"}),
         kit.svg("rect", {x: ax - 5, y: ay - 5, width: 10, height: 10, rx: 2, style: "fill:var(--romae-vermillion)"}));
     }
-    now.forEach((v, i) => parts.push(kit.svg("circle", {cx: x[i], cy: top, r, style: "fill:var(--romae-blue);stroke:var(--mt-ground)", "stroke-width": 1.2})));
-    if (named) named.forEach(v => parts.push(kit.svg("circle", {cx: place(clip(v)), cy: bottom, r: r - 1, style: "fill:var(--romae-green);stroke:var(--mt-ground)", "stroke-width": 1.2})));
+    now.forEach((v, i) => parts.push(kit.svg("circle", {cx: x[i], cy: top, r, style: "fill:var(--romae-blue);stroke:var(--romae-ground)", "stroke-width": 1.2})));
+    if (named) named.forEach(v => parts.push(kit.svg("circle", {cx: place(clip(v)), cy: bottom, r: r - 1, style: "fill:var(--romae-green);stroke:var(--romae-ground)", "stroke-width": 1.2})));
     below.replaceChildren(...parts);
     const [first, end] = [Math.min(...x), Math.max(...x)], middle = (first + end) / 2;
     bar.replaceChildren(kit.svg("rect", {x: first - 8, y: 6, width: end - first + 16, height: 34, fill: "transparent"}),
       kit.svg("path", {d: `M${first} 44V23H${end}V44`, fill: "none", style: "stroke:currentColor", "stroke-opacity": 0.5, "stroke-width": 1.3}),
-      kit.svg("rect", {x: middle - 24, y: 11, width: 48, height: 24, rx: 12, style: "fill:var(--mt-ground);stroke:currentColor", "stroke-width": 1.2}),
+      kit.svg("rect", {x: middle - 24, y: 11, width: 48, height: 24, rx: 12, style: "fill:var(--romae-ground);stroke:currentColor", "stroke-width": 1.2}),
       kit.text(middle, 27, "all", {"text-anchor": "middle"}));
     chosen.replaceChildren(kit.svg("circle", {cx: x[state.token], cy: top, r: 16, fill: "transparent"}),
       kit.svg("circle", {cx: x[state.token], cy: top, r: r + 3, fill: "none", style: "stroke:var(--romae-blue)", "stroke-width": 2}));
@@ -114,7 +113,7 @@ function explorable(root, data, kit) {
     if (anchored()) {
       const ax = place(anchorPlace());
       square.replaceChildren(kit.svg("rect", {x: ax - 16, y: top - 16, width: 32, height: 32, fill: "transparent"}),
-        kit.svg("rect", {x: ax - 8, y: top - 8, width: 16, height: 16, rx: 3, style: "fill:var(--romae-vermillion);stroke:var(--mt-ground)", "stroke-width": 1.2}),
+        kit.svg("rect", {x: ax - 8, y: top - 8, width: 16, height: 16, rx: 3, style: "fill:var(--romae-vermillion);stroke:var(--romae-ground)", "stroke-width": 1.2}),
         kit.text(ax, top + 27, label(), {"text-anchor": "middle", style: "font-weight:600"}));
     }
     showBar(state.k);

@@ -154,7 +154,7 @@ function explorable(root, data, kit) {
   const showHandles = handles.map((node, k) => {
     const axis = () => state.dims - 2 + k;
     const to = v => { if (axis() < 0) return; patch()[axis()] = kit.clamp(Math.round(v), 1, sizes()[axis()]); refresh(); };
-    kit.drag(node, board, {move: (px, py) => {
+    kit.drag(node, board, {free: k === 0, move: (px, py) => {
       const at = k ? px : py;
       let best = 1;  // the value whose far edge is nearest to the pointer
       for (let v = 1; v <= sizes()[axis()]; v++) {
@@ -176,11 +176,11 @@ function explorable(root, data, kit) {
   cells.addEventListener("pointerdown", hit);
 
   // --- the sequence -----------------------------------------------------------------------------------------------------
-  const strip = kit.svg("svg"), sequence = kit.svg("g");
-  strip.append(sequence);
+  const strip = kit.svg("svg"), sequence = kit.svg("g"), heading = kit.text(1, 13, "", {class: "romae-faint"});
+  strip.append(heading, sequence);
   line.append(strip);
   const select = token => { state.token = kit.clamp(Math.round(token), 0, product(grid()) - 1); update(); };
-  const showToken = kit.handle(sequence, {label: "Token", min: 0, max: 0, step: 1, page: 5, value: () => state.token, describe: v => `token ${v}`, to: select});
+  const showToken = kit.handle(sequence, {label: "Token", min: 0, max: () => product(grid()) - 1, step: 1, page: 5, value: () => state.token, describe: v => `token ${v}`, to: select});
   let stripWidth = 0, columns = 1, edge = 26;
   kit.drag(sequence, strip, {start: pick, move: pick});
   function pick(px, py) { select(Math.min(columns - 1, Math.max(0, Math.floor(px / edge))) + columns * Math.max(0, Math.floor((py - 20) / edge))); }
@@ -199,7 +199,7 @@ function explorable(root, data, kit) {
       if (edge === 28 && !lit) parts.push(kit.text(x + 13, y + 17, t, {"text-anchor": "middle"}));
     }
     sequence.replaceChildren(...parts);
-    strip.replaceChildren(kit.text(1, 13, refusal() ? "patches, but no sequence: see the message" : "the sequence: patches, row by row", {class: "romae-faint"}), sequence);
+    heading.textContent = refusal() ? "patches, but no sequence: see the message" : "the sequence: patches, row by row";
   }
 
   // --- state ------------------------------------------------------------------------------------------------------------
@@ -232,7 +232,6 @@ function explorable(root, data, kit) {
     problem.replaceChildren(kit.el("b", {}, "ValueError: "), error);
     paint();
     if (stripWidth) drawStrip(stripWidth);
-    kit.set(sequence, {"aria-valuemax": count - 1});
     showToken(state.token);
     const index = place(state.token), held = index.map((k, i) => {
       const from = k * patch()[i], to = from + patch()[i] - 1;

@@ -121,7 +121,7 @@ function explorable(root, data, kit) {
   const graph = kit.svg("svg", {}), handle = kit.svg("g", {});
   curve.append(graph);
   const showHandle = kit.handle(handle, {label: "How much is seen", min: 0, max: last, step: 1, page: 2, value: () => k, describe, to: observe});
-  const zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer;touch-action:pan-y"});
+  const zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer"});
   let place, up, base;
   const share = i => 1 - patients[p].errors[i].hidden / patients[p].minute.length;
   const nearest = x => patients[p].shown.reduce((best, _, i) => Math.abs(place(share(i)) - x) < Math.abs(place(share(best)) - x) ? i : best, 0);

@@ -15,7 +15,7 @@ function explorable(root, data, kit) {
   let c = 0, frame = clips[0].numbers[data.start], timer = null;
   const shown = models.map((_, i) => i === 0);
   let truth = true;
-  const announce = kit.announcer(root), off = v => `${(v * degree).toFixed(1)}°`;
+  const announce = kit.announcer(root), off = v => `${(v * degree).toFixed(1)}°`.replace("-", "−");
   const thousandths = v => (1000 * v).toFixed(3);
   const describe = f => {
     const s = clips[c].slot[f];
@@ -28,7 +28,7 @@ function explorable(root, data, kit) {
     .romae-explorable .pe-top>div{display:flex;flex-wrap:wrap;gap:.3rem}
     .romae-explorable .pe-main{display:grid;gap:.5rem 1.4rem;grid-template-columns:minmax(0,1fr);align-items:start}
     @container (min-width:600px){.romae-explorable .pe-main{grid-template-columns:15.5rem minmax(0,1fr)}}
-    .romae-explorable .pe-camera{position:relative;width:min(100%,15.5rem);aspect-ratio:1;margin:0 auto;cursor:ew-resize;touch-action:pan-y}
+    .romae-explorable .pe-camera{position:relative;width:min(100%,15.5rem);aspect-ratio:1;margin:0 auto;cursor:ew-resize}
     .romae-explorable .pe-camera canvas{width:100%;height:100%;display:block;border-radius:6px;image-rendering:pixelated}
     .romae-explorable .pe-camera svg{position:absolute;inset:0;height:100%;pointer-events:none}
     .romae-explorable .pe-what{text-align:center;font-size:.86em;margin:.3rem 0 0;min-height:1.4em;font-variant-numeric:tabular-nums}
@@ -99,7 +99,7 @@ function explorable(root, data, kit) {
   // --- the angle against time ----------------------------------------------------------------------------------------------
   let width = 0, across = null, base = 0;
   const showMarker = kit.handle(marker, {label: "Frame", min: 0, max: last, step: 1, page: 10, value: () => frame, describe, to: f => { stop(); go(f); }});
-  const zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer;touch-action:pan-y"});
+  const zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer"});
   for (const node of [zone, marker]) kit.drag(node, graph, {start: x => { stop(); reach(x); }, move: reach});
   function reach(x) { go(Math.round(kit.clamp(across.invert(x), 0, last))); }
   function drawCurve() {
@@ -116,7 +116,7 @@ function explorable(root, data, kit) {
     const step = [10, 15, 30, 45, 90, 180, 360].find(v => 2 * half / v <= 5) || 360;
     for (let v = Math.ceil((middle - half) / step) * step; v <= middle + half; v += step) parts.push(
       kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": v % 360 ? 0.11 : 0.4}),
-      kit.text(left - 6, up(v) + 4, String(v), {"text-anchor": "end"}));
+      kit.text(left - 6, up(v) + 4, String(v).replace("-", "−"), {"text-anchor": "end"}));
     clip.numbers.forEach((f, s) => parts.push(kit.svg("rect", {x: across(f) - 1.6, width: 3.2, y: base - Math.max(1.2, bars * clip.share[s] / 100), height: Math.max(1.2, bars * clip.share[s] / 100),
       style: "fill:currentColor", "fill-opacity": 0.42})));
     parts.push(kit.svg("line", {x1: left, x2: right, y1: base, y2: base, style: "stroke:currentColor", "stroke-opacity": 0.45}));

@@ -8,8 +8,6 @@ function explorable(root, data, kit) {
 
   root.append(kit.el("style", {}, `
     .romae-explorable .pe-top{display:flex;flex-wrap:wrap;gap:.4rem .9rem;align-items:center;margin:0 0 .3rem}
-    .romae-explorable .pe-top label{display:inline-flex;align-items:center;gap:.5rem;margin:0;font-size:.93em;min-width:0;max-width:100%}
-    .romae-explorable .pe-top select{padding:.25em .4em;min-height:34px;min-width:0;max-width:100%;text-overflow:ellipsis}
     .romae-explorable .pe-numbers{display:flex;flex-wrap:wrap;gap:.15rem 1.5rem;margin:.2rem 0 .1rem;font-size:.95em;font-variant-numeric:tabular-nums}
     .romae-explorable .pe-numbers>span{white-space:nowrap}
     .romae-explorable .pe-numbers b{font-weight:650;display:inline-block;min-width:3.1em}
@@ -24,7 +22,7 @@ function explorable(root, data, kit) {
     kit.el("div", {class: "pe-numbers", "aria-hidden": "true"}, number("at", "at"), number("error", "mean error"), number("span", "seeds from")),
     kit.el("div", {class: "romae-row"}, where.node), source);
 
-  const svg = kit.svg("svg"), ground = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:crosshair;touch-action:pan-y"}), marker = kit.svg("g");
+  const svg = kit.svg("svg"), ground = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:crosshair"}), marker = kit.svg("g");
   svg.append(ground, zone, marker);
   drawing.append(svg);
   let across, up, width = 0;
@@ -32,7 +30,7 @@ function explorable(root, data, kit) {
     const {positions} = model(), at = across.invert(x), share = (at - positions[0]) / (positions[last()] - positions[0]);
     return kit.clamp(Math.round(share * last()), 0, last());  // evenly spaced
   };
-  const showMarker = kit.handle(marker, {label: "Position", min: 0, max: last(), step: 1, page: 10, value: () => state.i, describe: i => `position ${model().positions[i]}`, to: i => read(i)});
+  const showMarker = kit.handle(marker, {label: "Position", min: 0, max: last, step: 1, page: 10, value: () => state.i, describe: i => `position ${model().positions[i]}`, to: i => read(i)});
   const slide = {start: x => read(nearest(x)), move: x => read(nearest(x))};
   kit.drag(zone, svg, slide);
   kit.drag(marker, svg, slide);
@@ -77,7 +75,7 @@ function explorable(root, data, kit) {
     if (!state.signed && said.length) {
       const orange = "stroke:var(--romae-vermillion)", span = ends[1] - ends[0];
       if (paper.central) parts.push(kit.svg("line", {x1: across(ends[0] + span / 10), x2: across(ends[1] - span / 10), y1: up(paper.central), y2: up(paper.central), style: orange, "stroke-width": 1.8, "stroke-dasharray": "6 4"}),
-        kit.text(across(ends[0] + span / 2), up(paper.central) - 6, "the paper's mean here", {"text-anchor": "middle", style: "fill:var(--romae-vermillion)"}));
+        kit.text(across(ends[0] + span / 2), up(paper.central) - 6, "the paper's mean here", {"text-anchor": "middle", class: "romae-halo", style: "fill:var(--romae-vermillion)"}));
       for (const [key, x] of [["first", ends[0]], ["last", ends[1]]]) if (paper[key])
         parts.push(kit.svg("path", {d: `M${across(x)} ${up(paper[key]) - 6}l6 6l-6 6l-6 -6z`, style: "fill:var(--romae-vermillion)"}));
     }
@@ -90,7 +88,6 @@ function explorable(root, data, kit) {
     marker.replaceChildren(kit.svg("rect", {x: x - 12, y: top, width: 24, height: bottom() - top, fill: "transparent"}),
       kit.svg("line", {x1: x, x2: x, y1: top, y2: bottom(), style: "stroke:currentColor", "stroke-opacity": 0.6, "stroke-width": 1.2, "pointer-events": "none"}),
       kit.svg("circle", {cx: x, cy: y, r: 5.5, style: "fill:var(--romae-blue);stroke:currentColor", "stroke-width": 1.2}));
-    kit.set(marker, {"aria-valuemax": last()});
     showMarker(state.i);
   }
   function choose(i) {

@@ -119,7 +119,7 @@ def explorable(
         "every frequency, mean and 95 % interval over seeds; diamonds are the paper's. Right: the attention that "
         "a query in the middle pays to the samples around it, for a head whose query equals its key, computed in "
         "the page: the product of the two norms decides how sharp it can be. Below: a series of that frequency; "
-        f"black points are observed, blue ones filled in. {source}".rstrip(),
+        f"points in the text's colour are observed, blue ones filled in. {source}".rstrip(),
     )
 
 

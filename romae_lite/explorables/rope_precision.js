@@ -47,7 +47,7 @@ function explorable(root, data, kit) {
   root.append(seen, table, plot, kit.el("div", {class: "romae-row"}, slider.node));
 
   // --- drift against the move, both on logarithmic scales ------------------------------------------------------------------
-  const graph = kit.svg("svg"), handle = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer;touch-action:pan-y"});
+  const graph = kit.svg("svg"), handle = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer"});
   plot.append(graph);
   const dots = Object.fromEntries(ways.map(({id}) => [id, Array.from({length: 20 * limit + 1}, (_, i) => [i / 20, Math.abs(score(+(10 ** (i / 20)).toPrecision(12), id) - exact)])]));
   let across, up;

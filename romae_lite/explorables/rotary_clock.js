@@ -13,8 +13,6 @@ function explorable(root, data, kit) {
     .romae-explorable .rc-dials>div{width:100%;max-width:96px;text-align:center;font-size:12px;line-height:1.3;font-variant-numeric:tabular-nums}
     .romae-explorable .rc-dials svg{border-radius:50%}
     .romae-explorable .rc-curve{margin-top:.6rem}
-    .romae-explorable .romae-select{display:inline-flex;align-items:center;gap:.5rem;margin:0;font-size:.93em;white-space:nowrap}
-    .romae-explorable .romae-select select{padding:.25em .5em;min-height:32px}
     .romae-explorable .rc-summary{margin:.1rem 0 .5rem;font-size:.93em;font-variant-numeric:tabular-nums}`));
   const summary = kit.el("p", {class: "rc-summary"}), dials = kit.el("div", {class: "rc-dials"}), curve = kit.el("div", {class: "rc-curve"});
   const position = kit.slider({label: "Position", min: 0, max: FAR, step: 0.01, value: state.position, format: v => v.toFixed(2), change: v => move(v)});
@@ -55,7 +53,7 @@ function explorable(root, data, kit) {
           step: Math.min(1, Math.PI / 12 / theta), value: () => state.position, describe: v => v.toFixed(2), to: move});
         const angle = (x, y) => { const k = svg.clientWidth / 92; return Math.atan2(42 - y / k, x / k - 46); };
         let last;
-        kit.drag(face, svg, {start: (x, y) => { last = angle(x, y); }, move: (x, y) => {
+        kit.drag(face, svg, {free: true, start: (x, y) => { last = angle(x, y); }, move: (x, y) => {
           const turned = (angle(x, y) - last + 3 * Math.PI) % (2 * Math.PI) - Math.PI;
           last += turned;
           move(state.position + turned / theta);
@@ -69,7 +67,7 @@ function explorable(root, data, kit) {
   }
 
   // --- agreement --------------------------------------------------------------------------------------------------------
-  const graph = kit.svg("svg"), handle = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer;touch-action:pan-y"});
+  const graph = kit.svg("svg"), handle = kit.svg("g"), zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer"});
   curve.append(graph);
   let graphWidth = 0, across, up, height;
   const showHandle = kit.handle(handle, {label: "Position", min: 0, max: FAR, step: 0.1, page: 5, value: () => state.position, describe: v => v.toFixed(2), to: move});

@@ -59,38 +59,59 @@ const kit = {
   button(content, attributes, click) {
     return kit.el("button", {type: "button", ...attributes, onclick: click}, ...[content].flat());
   },
-  // Something in an SVG that is moved: a slider to the keyboard and to screen readers. `to` gets the new value.
+  // Something in an SVG that is moved: a slider to the keyboard and to screen readers. `to` gets the new value; `min`
+  // and `max` may be functions, where they change.
   handle(node, {label, min, max, step, page = step * 5, value, describe, to}) {
-    kit.set(node, {role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": min, "aria-valuemax": max});
-    const show = v => kit.set(node, {"aria-valuenow": v, "aria-valuetext": describe(v)});
+    const now = limit => typeof limit === "function" ? limit() : limit;
+    kit.set(node, {role: "slider", tabindex: 0, "aria-label": label});
+    const show = v => kit.set(node, {"aria-valuemin": now(min), "aria-valuemax": now(max), "aria-valuenow": v, "aria-valuetext": describe(v)});
     node.addEventListener("keydown", event => {
-      const now = value(), moves = {ArrowRight: now + step, ArrowUp: now + step, ArrowLeft: now - step, ArrowDown: now - step,
-        PageUp: now + page, PageDown: now - page, Home: min, End: max};
+      const at = value(), moves = {ArrowRight: at + step, ArrowUp: at + step, ArrowLeft: at - step, ArrowDown: at - step,
+        PageUp: at + page, PageDown: at - page, Home: now(min), End: now(max)};
       if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      to(kit.clamp(moves[event.key], min, max));
+      to(kit.clamp(moves[event.key], now(min), now(max)));
+      if (document.activeElement !== node) node.focus({preventScroll: true});  // it was drawn anew
     });
     return show;
   },
-  // Pointer drag with capture, mouse and touch alike; coordinates are pixels of `frame`.
-  drag(node, frame, {start = () => {}, move, end = () => {}}) {
-    let held = null;
+  // Pointer drag with capture, mouse and touch alike; coordinates are pixels of `frame`. A finger that goes up or down
+  // scrolls the page and changes nothing, so nothing starts before it has gone sideways or is lifted. Where up and down
+  // count, the node is `free`: there a finger drags at once and cannot scroll.
+  drag(node, frame, {free = false, start = () => {}, move, end = () => {}}) {
+    const SIDEWAYS = 6;  // pixels
+    let held = null, waiting = null;  // the pointer; where a finger went down that has not started yet
+    node.classList.add("romae-drag");
+    node.classList.toggle("romae-free", free);
     const at = event => { const box = frame.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    const begin = () => {
+      const place = waiting;
+      waiting = null;
+      node.classList.add("romae-held");
+      if (node.tabIndex >= 0) node.focus({preventScroll: true, focusVisible: false});
+      start(...place);
+    };
     node.addEventListener("pointerdown", event => {
       if (event.button) return;
       held = event.pointerId;
+      waiting = at(event);
       node.setPointerCapture(held);
-      node.classList.add("romae-held");
-      if (node.tabIndex >= 0) node.focus({preventScroll: true, focusVisible: false});
-      start(...at(event));
+      if (event.pointerType !== "touch" || node.classList.contains("romae-free")) begin();
       event.preventDefault();
     });
-    node.addEventListener("pointermove", event => { if (event.pointerId === held) move(...at(event)); });
+    node.addEventListener("pointermove", event => {
+      if (event.pointerId !== held) return;
+      const [x, y] = at(event);
+      if (waiting && Math.abs(x - waiting[0]) < SIDEWAYS) return;
+      if (waiting) begin();
+      move(x, y);
+    });
     const release = event => {
       if (event.pointerId !== held) return;
-      held = null;
+      if (waiting && event.type === "pointerup") begin();
+      if (!waiting) end();
+      held = waiting = null;
       node.classList.remove("romae-held");
-      end();
     };
     node.addEventListener("pointerup", release);
     node.addEventListener("pointercancel", release);

@@ -141,11 +141,11 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
         height=250,
         fallback=still(data, case, start["level"], start["model"]),
         title="Which sines survive when half of the points are hidden?",
-        caption="Drag the two frequencies along the spectrum. Black points are observed, with noise; blue ones RoMAE "
-        "filled in; the orange rings are harmonic regression, which knows that the series is a sum of at most two "
-        "sines and is about as good as anyone can be. A stick joins each of RoMAE's points to the true curve. The "
-        "spectra are those of the whole series, observed points included, as the paper compares them. RoMAE was "
-        f"trained with noise of 0.1; at other levels it has to generalise. {source}".rstrip(),
+        caption="Drag the two frequencies along the spectrum. Points in the text's colour are observed, with noise; "
+        "blue ones RoMAE filled in; the orange rings are harmonic regression, which knows that the series is a sum of "
+        "at most two sines and is about as good as anyone can be. A stick joins each of RoMAE's points to the true "
+        "curve. The spectra are those of the whole series, observed points included, as the paper compares them. RoMAE "
+        f"was trained with noise of 0.1; at other levels it has to generalise. {source}".rstrip(),
     )
 
 

@@ -141,7 +141,7 @@ function explorable(root, data, kit) {
   let across, up, bottom;
   const nearest = pixel => counts.reduce((best, n, i) => Math.abs(across(n) - pixel) < Math.abs(across(counts[best]) - pixel) ? i : best, 0);
   const slide = {start: x => { stop(); observe(nearest(x)); }, move: x => observe(nearest(x))};
-  const zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer;touch-action:pan-y"});
+  const zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer"});
   kit.drag(zone, graph, slide);
   kit.drag(handle, graph, slide);
 

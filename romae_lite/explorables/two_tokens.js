@@ -16,14 +16,11 @@ function explorable(root, data, kit) {
   const announce = kit.announcer(root);
 
   root.append(kit.el("style", {}, `
-    .romae-explorable{--tt-ground:#fff}.romae-explorable[data-scheme=dark]{--tt-ground:#14181e}
     .romae-explorable .tt-numbers{display:flex;flex-wrap:wrap;gap:.1rem 1.2rem;margin:.1rem 0 .3rem;font-size:.95em;font-variant-numeric:tabular-nums}
     .romae-explorable .tt-numbers b{font-weight:650;display:inline-block;min-width:3.4em}
     .romae-explorable .tt-dials{display:grid;grid-template-columns:repeat(${thetas.length},minmax(0,1fr));gap:.2rem;justify-items:center;margin:.5rem 0}
     .romae-explorable .tt-dials>div{width:100%;max-width:140px;text-align:center;font-size:12px;line-height:1.35;font-variant-numeric:tabular-nums}
-    .romae-explorable .tt-dials b{font-size:13px;font-weight:600}
-    .romae-explorable .romae-select{display:inline-flex;align-items:center;gap:.5rem;margin:0;font-size:.93em;white-space:nowrap}
-    .romae-explorable .romae-select select{padding:.25em .5em;min-height:32px}`));
+    .romae-explorable .tt-dials b{font-size:13px;font-weight:600}`));
   const numbers = {};
   const number = (id, label) => kit.el("span", {}, label + " ", numbers[id] = kit.el("b"));
   const line = kit.el("div"), dials = kit.el("div", {class: "tt-dials"}), curve = kit.el("div");
@@ -72,7 +69,7 @@ function explorable(root, data, kit) {
     for (const [id, token] of Object.entries(tokens)) {
       const dy = Math.abs(x.query - x.key) < 26 ? (id === "query" ? -4 : 8) : 0;  // side by side where they would cover each other
       handles[id].replaceChildren(kit.svg("circle", {cx: x[id], cy: 58 + dy, r: 17, fill: "transparent"}),
-        kit.svg("circle", {cx: x[id], cy: 58 + dy, r: 9.5, "stroke-width": 3.6, style: `fill:var(--tt-ground);stroke:${token.colour}`}),
+        kit.svg("circle", {cx: x[id], cy: 58 + dy, r: 9.5, "stroke-width": 3.6, style: `fill:var(--romae-ground);stroke:${token.colour}`}),
         kit.text(x[id], 62 + dy, id[0], {"text-anchor": "middle", "aria-hidden": "true", style: "font-weight:650;pointer-events:none"}));
       shows[id](state[id]);
     }

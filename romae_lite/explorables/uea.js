@@ -32,15 +32,15 @@ function explorable(root, data, kit) {
   // --- the series and its window -----------------------------------------------------------------------------------------
   const picture = kit.svg("g", {}), shade = kit.svg("g", {}), left = 12;
   let across, width = 0, height = 0;
-  const handle = (label, value, move) => {
+  const handle = (label, min, max, value, move) => {
     const node = kit.svg("g", {});
-    const show = kit.handle(node, {label, min: 0, max: ends, step: 1, page: 3, value, describe: edge, to: move});
+    const show = kit.handle(node, {label, min, max, step: 1, page: 3, value, describe: edge, to: move});
     kit.drag(node, graph, {move: x => move(Math.round(across.invert(x)))});
     return {node, show};
   };
   const moveFrom = v => { v = kit.clamp(v, 0, to - 1); if (v !== from) { from = v; update(); } };
   const moveTo = v => { v = kit.clamp(v, from + 1, ends); if (v !== to) { to = v; update(); } };
-  const first = handle("Window begins", () => from, moveFrom), second = handle("Window ends", () => to, moveTo);
+  const first = handle("Window begins", 0, () => to - 1, () => from, moveFrom), second = handle("Window ends", () => from + 1, ends, () => to, moveTo);
   graph.append(picture, shade, first.node, second.node);
   function draw() {
     if (!width) return;
@@ -62,13 +62,12 @@ function explorable(root, data, kit) {
     picture.replaceChildren(...parts);
     const veil = (x, w) => kit.svg("rect", {x, y: top, width: Math.max(0, w), height: floor - top, style: "fill:currentColor", "fill-opacity": 0.13});
     shade.replaceChildren(veil(left, across(from) - left), veil(across(to), width - left - across(to)));
-    for (const [{node, show}, at, low, high] of [[first, from, 0, to - 1], [second, to, from + 1, ends]]) {
+    for (const [{node, show}, at] of [[first, from], [second, to]]) {
       const x = across(at);
       node.replaceChildren(
         kit.svg("rect", {x: x - 12, y: top, width: 24, height: floor - top, fill: "transparent"}),
         kit.svg("line", {x1: x, x2: x, y1: top, y2: floor, style: "stroke:currentColor", "stroke-width": 1.6}),
         kit.svg("rect", {x: x - 5, y: (top + floor) / 2 - 15, width: 10, height: 30, rx: 4, style: "fill:currentColor"}));
-      kit.set(node, {"aria-valuemin": low, "aria-valuemax": high});
       show(at);
     }
   }
