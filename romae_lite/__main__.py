@@ -44,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         ValueError,
         TypeError,
         OSError,
+        ImportError,
         CheckpointError,
         CorruptRecord,
         Interrupted,

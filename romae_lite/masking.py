@@ -29,7 +29,7 @@ def hide(
     Raises ValueError for samples with fewer than two real tokens, ratios outside (0, 1), and counts that leave nothing
     to hide.
     """
-    rows = real.sum(1)  # (B,)
+    rows = real.sum(1).cpu()  # (B,); counts are settled on the CPU: one transfer, and Apple's GPUs have no float64
     if (short := rows < 2).any():
         raise ValueError(
             f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real token(s); masking needs one to show and "
@@ -39,7 +39,7 @@ def hide(
         raise ValueError("give either ratio or visible")
     device = generator.device
     if visible is not None:
-        keep = torch.as_tensor(visible, device=real.device).expand(len(rows))
+        keep = torch.as_tensor(visible).cpu().expand(len(rows))
         if ((keep < 1) | (keep >= rows)).any():
             bad = int(((keep < 1) | (keep >= rows)).nonzero()[0])
             raise ValueError(
@@ -52,13 +52,14 @@ def hide(
             raise ValueError(f"ratio is {ratio}; it must lie strictly between 0 and 1")
         share = torch.full((len(rows),), low, dtype=torch.float64)
         if high > low:
-            share = low + (high - low) * torch.rand(len(rows), dtype=torch.float64, generator=generator, device=device)
+            drawn = torch.rand(len(rows), dtype=torch.float64, generator=generator, device=device)
+            share = low + (high - low) * drawn.cpu()
         # the 1e-9 keeps ceil(0.6 * 75) at 45 where floating point says 45.00000000000001
-        hidden = (share.to(real.device) * rows - 1e-9).ceil().long()
+        hidden = (share * rows - 1e-9).ceil().long()
         keep = (rows - hidden).clamp(min=1).minimum(rows - 1)
     noise = torch.rand(real.shape, generator=generator, device=device).to(real.device)
     rank = noise.masked_fill(~real, 2.0).argsort(1).argsort(1)  # padding ranks last
-    return (rank >= keep[:, None]) & real
+    return (rank >= keep.to(real.device)[:, None]) & real
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,3 @@ def _indices(chosen: Tensor, count: Tensor) -> tuple[Tensor, Tensor | None]:
 def take(x: Tensor, index: Tensor) -> Tensor:
     """x (B, N, ...), index (B, K) -> (B, K, ...): the tokens at the given indices of each sample."""
     return x[torch.arange(len(x), device=x.device)[:, None], index]
-
-
-def restore(visible: Tensor, hidden: Tensor, where: Split, n: int) -> Tensor:
-    """Inverse of taking: visible (B, V, P) and hidden (B, M, P) -> (B, n, P), zero where there is no token."""
-    out = visible.new_zeros(len(visible), n, visible.shape[-1])
-    for x, index, pad in ((visible, where.visible, where.visible_pad), (hidden, where.hidden, where.hidden_pad)):
-        rows = torch.arange(len(x), device=x.device)[:, None].expand_as(index)
-        keep = torch.ones_like(index, dtype=torch.bool) if pad is None else ~pad
-        out[rows[keep], index[keep]] = x[keep]
-    return out

@@ -292,7 +292,7 @@ def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) 
 
 def normalised(target: Tensor) -> Tensor:
     """Each patch standardised by its own mean and variance, the target of MAE's image models. (B, M, P) -> same."""
-    variance, mean = torch.var_mean(target, dim=-1, keepdim=True)
+    variance, mean = torch.var_mean(target, dim=-1, keepdim=True, correction=int(target.shape[-1] > 1))
     return (target - mean) * (variance + 1e-6).rsqrt()
 
 

@@ -5,19 +5,19 @@ was killed goes on from its checkpoint and ends in the same numbers.
 """
 
 import datetime
-import fcntl
 import hashlib
 import importlib.metadata
 import os
 import platform
-import resource
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import filelock
 import numpy as np
 import torch
 
@@ -38,6 +38,13 @@ class Stale(RuntimeError):
 
 class Busy(RuntimeError):
     """Another process is at work on the same run."""
+
+
+# What ends one run of a campaign and not the campaign. ValueError: a corrupt record, or a loss that is not finite;
+# ImportError: an extra is not installed; FileNotFoundError: the data are not here.
+PASSED_OVER = (
+    Busy, CheckpointError, Stale, ValueError, ImportError, FileNotFoundError, torch.OutOfMemoryError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,10 +111,10 @@ def run(
                 raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
             return record
         accelerator, code = accelerator_for(exp.precision, device), commit()  # now: the files may change meanwhile
-        if torch.cuda.is_available():
-            torch.cuda.reset_peak_memory_stats()
+        reset_peak_memory()
         data = exp.data(planned.seed)
         model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
+        peak = peak_memory_mb(accelerator.device)  # of training: baselines may need more
         metrics = exp.evaluate(model, data.test) | exp.compare(data)
         record = Record(
             experiment=planned.experiment,
@@ -121,7 +128,7 @@ def run(
             device=device_name(accelerator.device),
             precision=accelerator.mixed_precision.replace("no", "fp32"),
             wall_seconds=history[-1]["seconds"],
-            peak_memory_mb=peak_memory_mb(accelerator.device),
+            peak_memory_mb=peak,
             tokens_per_second=history[-1]["tokens_per_second"],
             versions=versions(),
             commit=code,
@@ -173,7 +180,7 @@ def campaign(
             done.append(run(planned, log=log(), stop=lambda: time.monotonic() >= end, device=device))
         except Interrupted as reason:
             report(f"{planned.experiment} {planned.name}: {reason}; call again to go on")
-        except (Busy, CheckpointError, Stale, ValueError) as reason:  # ValueError: corrupt record, loss not finite
+        except PASSED_OVER as reason:
             report(f"passed over: {planned.experiment} {planned.name}: {reason}")
     return done
 
@@ -192,11 +199,23 @@ def device_name(device: torch.device) -> str:
     return f"{device.type}, {torch.get_num_threads()} threads, {platform.machine()}"
 
 
+def reset_peak_memory() -> None:
+    """Forget the peaks of earlier runs in this process: on a GPU, and on Linux."""
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
 def peak_memory_mb(device: torch.device) -> float:
-    """Of the GPU where there is one, else of this process."""
+    """Of the GPU where there is one, else of this process; NaN on Windows, which does not tell."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    try:
+        import resource
+    except ImportError:
+        return float("nan")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def versions() -> dict[str, str]:
@@ -223,7 +242,7 @@ def commit() -> str:
 
 
 def fingerprint(data: Splits) -> str:
-    """SHA-256 of values, positions and padding of all splits."""
+    """SHA-256 of values, positions and padding of all splits; labels and masks are not in it."""
     digest = hashlib.sha256()
     for tokens in data:
         for tensor in (tokens.values, tokens.positions, tokens.real):
@@ -235,10 +254,15 @@ def fingerprint(data: Splits) -> str:
 def _locked(path: Path) -> Iterator[None]:
     """Keep other processes off a run. The lock goes with the process, however it ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.with_suffix(".lock"), "w") as file:
-        if int(os.environ.get("WORLD_SIZE", 1)) == 1:  # under `accelerate launch` all processes share one run
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise Busy(f"another process is at work on {path.stem}") from error
+    lock = filelock.FileLock(path.with_suffix(".lock"), blocking=False)
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:  # under `accelerate launch` all processes share one run
         yield
+        return
+    try:
+        lock.acquire()
+    except filelock.Timeout as error:
+        raise Busy(f"another process is at work on {path.stem}") from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import prod
 
+import numpy as np
 import torch
 from einops import rearrange
 from torch import Tensor
@@ -18,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 class Tokens:
     """A batch (or a whole data set) of tokens.
 
-    values     (B, N, P) float: what was measured; one token is one patch of P numbers
+    values     (B, N, P) float32: what was measured; one token is one patch of P numbers; cast on construction
     positions  (B, N, D) float64: where; cast on construction, since float32 cannot hold astronomers' time stamps
     pad        (B, N) bool or None: True where a slot holds no token; what is in there is set to zero
     aux        named tensors with first dimension B that travel along: labels, clean curves, fixed masks ...
@@ -65,6 +66,7 @@ class Tokens:
         if self.pad is not None:  # a NaN there would poison the sums over a batch: 0 x NaN is NaN
             for name in ("values", "positions"):
                 object.__setattr__(self, name, getattr(self, name).masked_fill(self.pad[..., None], 0))
+        object.__setattr__(self, "values", self.values.float())
         if self.positions.device.type != "mps":  # has no float64
             object.__setattr__(self, "positions", self.positions.double())
 
@@ -84,7 +86,7 @@ class Tokens:
 
     def __getitem__(self, index) -> "Tokens":
         """Some samples, by slice or index tensor. Checked once already, so not checked again."""
-        if isinstance(index, int):
+        if isinstance(index, int | np.integer):
             raise TypeError(f"tokens[{index}] would drop the batch dimension; write tokens[{index} : {index + 1}]")
         return self._map(lambda t: t[index])
 
@@ -92,7 +94,8 @@ class Tokens:
         """The same tokens on another device, in one copy each."""
         if torch.device(device).type == "mps":
             return self._map(lambda t: (t.float() if t.dtype == torch.float64 else t).to(device))
-        return self._map(lambda t: t.to(device, non_blocking=True))
+        # towards the CPU a copy that does not wait may be read before it is there
+        return self._map(lambda t: t.to(device, non_blocking=torch.device(device).type == "cuda"))
 
     def _map(self, change) -> "Tokens":
         new = object.__new__(Tokens)

@@ -85,7 +85,8 @@ def learning_rate(step: int, total: int, recipe: Recipe) -> float:
 
 
 def seeded(*key: int) -> torch.Generator:
-    """A generator whose stream depends on all of the key, and is unlike that of any other key."""
+    """A generator whose stream depends on the key, and is unlike that of other keys (of the same length: keys that
+    differ in zeros at their end only share a stream)."""
     return torch.Generator().manual_seed(mixed(*key))
 
 
@@ -99,7 +100,7 @@ def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
         precision = "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
     if precision == "fp16" and (device == "cpu" or not torch.cuda.is_available()):
         raise ValueError("precision is 'fp16', which needs a GPU; use 'bf16' or 'fp32' here")
-    AcceleratorState._reset_state()  # a second run in one process may choose otherwise
+    AcceleratorState._reset_state(reset_partial_state=True)  # a second run in one process may choose otherwise
     return Accelerator(mixed_precision="no" if precision == "fp32" else precision, cpu=device == "cpu")
 
 
@@ -131,7 +132,8 @@ def fit(
     order       order(generator) -> (n,) indices of an epoch's samples; consecutive ones make a batch. By default random
     settings    whatever else a run must share with the one whose checkpoint it goes on from, as JSON-able values
 
-    History entries: epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second, and the metrics.
+    History entries: epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second (of training, without
+    the time for validation), and the metrics.
     Raises ValueError for a loss that is not finite, CheckpointError for a checkpoint that is corrupt or another run's.
     """
     accelerator = accelerator_for(recipe.precision, device)
@@ -182,7 +184,9 @@ def fit(
             if state.step in marks:
                 _note(state, running, per_epoch, optimizers[0], accelerator)
                 if validate is not None:
+                    begin = time.monotonic()
                     state.history[-1] |= _validated(validate, model, state, recipe.keep)
+                    state.aside += time.monotonic() - begin
                     trained.train()
                 if log is not None and accelerator.is_main_process:
                     log(state.history[-1] | {"steps": total})
@@ -195,6 +199,7 @@ def fit(
                 saved = time.monotonic()
             if stopping and state.step < total:
                 raise Interrupted(f"stopped after step {state.step} of {total}")
+    accelerator.unwrap_model(trained, keep_fp32_wrapper=False)  # the model leaves without autocast
     if recipe.keep == "best" and state.best:
         model.load_state_dict(state.best)
     model.eval()
@@ -236,6 +241,7 @@ class _State:
     run: str  # identity of the run
     step: int = 0
     seconds: float = 0.0
+    aside: float = 0.0  # seconds of these that went into validation
     tokens: int = 0
     running: float = 0.0  # sum of losses since the last history entry
     best_value: float = math.inf
@@ -253,8 +259,6 @@ def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]
         return [torch.optim.SGD([p for _, p in parameters], momentum=recipe.betas[0], **decay)]
     matrices = []
     if recipe.optimizer == "muon":
-        if not hasattr(torch.optim, "Muon"):
-            raise ValueError(f"optimizer is 'muon', which needs torch 2.9 or newer; this is torch {torch.__version__}")
         matrices = [p for name, p in parameters if p.ndim == 2 and ".blocks." in name]
     taken = {id(p) for p in matrices}
     rest = [p for _, p in parameters if id(p) not in taken]
@@ -276,7 +280,7 @@ def _note(state: _State, running: Tensor, per_epoch: int, optimizer, accelerator
             "loss": mean,
             "lr": optimizer.param_groups[0]["lr"],
             "seconds": round(state.seconds, 2),
-            "tokens_per_second": round(state.tokens / max(state.seconds, 1e-9)),
+            "tokens_per_second": round(state.tokens / max(state.seconds - state.aside, 1e-9)),
         }
     )
 

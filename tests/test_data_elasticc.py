@@ -139,8 +139,15 @@ def test_the_experiment_reads_it(script, archive, tmp_path):
     data = exp.data(0, tmp_path / "out" / sky.PREPARED)
     assert exp.classes == 20 and len(data.valid) >= 1
     model, _ = exp.train(data, 0)
-    assert 0 <= exp.evaluate(model, data.test)["f1_macro"] <= 1
-    alert = exp.replace(alert_mask=True).tokens(sky.load(tmp_path / "out" / sky.PREPARED)[0])
+    assert set(exp.evaluate(model, data.test)) >= {"f1_macro", "accuracy"}
+    curves, splits = sky.load(tmp_path / "out" / sky.PREPARED)
+    for fold in (0, 3):
+        parts = exp.replace(fold=fold).curves(0, tmp_path / "out" / sky.PREPARED)
+        wanted = splits[f"training_{fold}"], splits[f"validation_{fold}"][::64], splits["test"]
+        assert [part.ids.tolist() for part in parts] == [curves.ids[rows].tolist() for rows in wanted]
+        train, valid, test = (set(part.ids.tolist()) for part in parts)
+        assert not (train & valid or train & test or valid & test)
+    alert = exp.replace(alert_mask=True).tokens(curves)
     assert alert.real.sum() < sum(part.real.sum() for part in data)
 
 

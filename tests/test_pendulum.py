@@ -144,13 +144,14 @@ def test_kalman_follows_clear_clips_to_a_fraction_of_a_degree(monkeypatch):
 
 
 def test_motion_matrix_is_the_derivative_of_a_step():
-    angle, velocity, h = np.array([0.4, 3.0]), np.array([1.0, -2.0]), 1e-6
+    angle, velocity, h = np.array([0.4, 3.0]), np.zeros(2), 1e-6
     found = predictors.motion_matrix(angle)
     for j, (da, dv) in enumerate(((h, 0), (0, h))):
         up, down = world.step(angle + da, velocity + dv), world.step(angle - da, velocity - dv)
         numeric = (np.stack(up, -1) - np.stack(down, -1)) / (2 * h)
-        # linearised where the step begins: the angle moves by up to 0.02, times 29.43 x 0.01
-        np.testing.assert_allclose(found[:, :, j], numeric, atol=0.01)
+        # linearised where the step begins; at rest what is left is of third order, (29.43 x 0.01^2)^1.5 / 6 = 3e-5 and
+        # the like. Without friction or without the second order the error would be 1e-3.
+        np.testing.assert_allclose(found[:, :, j], numeric, atol=3e-4)
 
 
 def test_ridge_is_least_squares_with_a_penalty():

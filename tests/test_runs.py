@@ -310,6 +310,40 @@ def test_campaign_passes_over_a_run_that_diverges(small_campaign, monkeypatch):
     assert sum("passed over" in line and "loss is nan" in line for line in said) == 2
 
 
+@pytest.mark.parametrize("error", [ModuleNotFoundError("no sklearn"), FileNotFoundError("no data")])
+def test_campaign_passes_over_a_run_that_lacks_something(small_campaign, monkeypatch, error):
+    def data(self, seed, whole=Spirals.data):
+        if self.epochs == 3:
+            raise error
+        return whole(self, seed)
+
+    monkeypatch.setattr(Spirals, "data", data)
+    said = []
+    assert [record.preset for record in runs.campaign(report=said.append)] == ["quick"]
+    assert sum("passed over" in line and str(error) in line for line in said) == 2
+
+
+@pytest.mark.parametrize("name", ["elasticc", "physionet"])
+def test_a_baseline_whose_library_is_missing_costs_no_run(name, monkeypatch):
+    """Whoever has trained for hours without scikit-learn gets the record, without the learned baseline."""
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setattr(sys.modules[f"romae_lite.experiments.{name}"], "find_spec", lambda _: None)
+    exp = EXPERIMENTS[name].quick()
+    exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(records=20)
+    found = exp.compare(exp.data(0))
+    assert found and not any(key.endswith(("_forest", "_boosted")) for key in found)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux forgets")
+def test_peak_memory_is_that_of_one_run():
+    cpu = torch.device("cpu")
+    large = torch.ones(100, 2**18)  # 100 MiB of float32
+    high = runs.peak_memory_mb(cpu)
+    del large
+    runs.reset_peak_memory()
+    assert runs.peak_memory_mb(cpu) < high - 50
+
+
 def test_corrupt_record_is_missing_and_said_so(small_campaign):
     """A campaign neither counts it as done nor writes over it."""
     path = Planned(experiment="spirals", preset="paper", seed=0).path

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -149,6 +150,14 @@ def test_time_stamps_keep_their_digits():
     date = torch.tensor([[[2_460_000.123456]]], dtype=torch.float64)
     assert Tokens(values=torch.zeros(1, 1, 1), positions=date).to("cpu").positions.item() == 2_460_000.123456
     assert tokens().positions.dtype == torch.float64
+
+
+def test_values_are_float32_and_an_index_keeps_the_batch():
+    tokens = Tokens(values=torch.ones(4, 3, 1, dtype=torch.float64), positions=torch.rand(4, 3, 1))
+    assert tokens.values.dtype == torch.float32 and tokens.positions.dtype == torch.float64
+    for index in (3, np.int64(3)):
+        with pytest.raises(TypeError, match="would drop the batch dimension"):
+            tokens[index]
 
 
 def test_selecting_keeps_everything_together():

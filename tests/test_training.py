@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
+from accelerate.state import PartialState
 
 from romae_lite import training
 from romae_lite.experiments.base import masked_loss
@@ -296,7 +297,40 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path):
     assert same(weights(resumed), weights(whole))
 
 
-@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
+def test_a_model_leaves_without_autocast():
+    net = model()
+    fit(net, data(), loss, replace(RECIPE, precision="bf16"), seed=0)
+    fresh = model()
+    fresh.load_state_dict(net.state_dict())
+    assert valid(net) == valid(fresh)  # bfloat16 would differ in the third digit
+
+
+def test_the_cpu_is_taken_where_it_is_asked_for():
+    """Also after a run on another device in the same process ("meta" stands for a GPU)."""
+    training.accelerator_for("fp32", "cpu")
+    PartialState._shared_state["device"] = torch.device("meta")
+    assert training.accelerator_for("fp32", "cpu").device.type == "cpu"
+
+
+def test_speed_is_that_of_training(monkeypatch):
+    """A clock on which a step takes a second and a validation an hour."""
+    now = [0.0]
+    monkeypatch.setattr(training.time, "monotonic", lambda: now[0])
+
+    def step(net, batch, generator):
+        now[0] += 1
+        return loss(net, batch, generator)
+
+    def validate(net):
+        now[0] += 3600
+        return valid(net)
+
+    history = fit(model(), data(), step, RECIPE, seed=0, logs=5, validate=validate)
+    # 10 samples of 8 tokens in three steps
+    assert [entry["tokens_per_second"] for entry in history] == [round(80 / 3)] * 5
+    assert history[-1]["seconds"] == 15 + 4 * 3600  # the last validation comes after the entry
+
+
 def test_muon_bounds_the_steps_of_the_blocks_and_leaves_the_rest_to_adamw():
     """First step, no decay. Muon: the largest singular value is 0.2 sqrt(longer side) times the learning rate, within
     what five Newton-Schulz iterations reach; AdamW: the largest entry is the learning rate."""
@@ -318,8 +352,6 @@ def test_muon_bounds_the_steps_of_the_blocks_and_leaves_the_rest_to_adamw():
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd", "muon"])
 @pytest.mark.parametrize("at", [1, 3, 14])
 def test_stopped_and_resumed_equals_uninterrupted(tmp_path, optimizer, at):
-    if optimizer == "muon" and not hasattr(torch.optim, "Muon"):
-        pytest.skip("this torch has no Muon")
     recipe, path = replace(RECIPE, optimizer=optimizer), tmp_path / "run.safetensors"
     steps = iter(range(1, 100))
     with pytest.raises(Interrupted, match=f"stopped after step {at} of 15"):

@@ -514,12 +514,12 @@ def load(path: Path | str | None = None) -> tuple[LightCurves, dict[str, np.ndar
     NotHere, a FileNotFoundError, where they are not; DataError where the file is not what the script writes;
     ImportError without h5py. All of it is read into memory: 21 bytes for each visit.
     """
-    import h5py
-
     path = Path(path) if path else find()
     if path is None or not path.exists():
         place = f"{path} does not exist" if path else "ELAsTiCC is not here"
         raise NotHere(f"{place}; `python data_scripts/elasticc.py` prepares it, ROMAE_DATA says where it is")
+    import h5py
+
     try:
         with h5py.File(path) as file:
             arrays = {

@@ -39,10 +39,16 @@ class Info(NamedTuple):
     shortest: int  # steps
     longest: int
     names: tuple[str, ...]  # of the classes, in the order of their numbers
+    numbered: bool = False  # the files call the classes 1, 2, 3, ...
 
     @property
     def classes(self) -> int:
         return len(self.names)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the files call the classes."""
+        return tuple(map(str, range(1, self.classes + 1))) if self.numbered else self.names
 
 
 SETS = {
@@ -57,7 +63,7 @@ SETS = {
         ("badminton", "running", "standing", "walking"),
     ),
     "CharacterTrajectories": Info(
-        "CT", "the velocity and force of a pen", 1422, 1436, 3, 60, 182, tuple("abcdeghlmnopqrsuvwyz")
+        "CT", "the velocity and force of a pen", 1422, 1436, 3, 60, 182, tuple("abcdeghlmnopqrsuvwyz"), numbered=True
     ),
     "Epilepsy": Info(
         "EP", "an accelerometer on the wrist", 137, 138, 3, 206, 206, ("epilepsy", "running", "sawing", "walking")
@@ -112,7 +118,7 @@ class Series:
         found = {
             "number of cases": (len(self), info.train if part == "TRAIN" else info.test),
             "number of channels": (self.values[0].shape[1], info.channels),
-            "number of classes": (len(self.names), info.classes),
+            "number of classes": (len(set(self.label.tolist())), info.classes),
             "shortest case": (min(lengths), max(info.shortest, min(lengths))),  # the extremes are those of both parts
             "longest case": (max(lengths), min(info.longest, max(lengths))),
         }
@@ -252,7 +258,9 @@ def read(folder: Path, dataset: str, part: str, skip_bad: bool = False) -> tuple
     if not cases:
         raise DataError(f"{where[0]}: holds no case that can be read")
     named = [label.lower() for _, label in cases]
-    names = tuple(sorted(set(named), key=lambda name: (len(name), name) if name.isdigit() else (0, name)))
+    names = SETS[dataset].labels
+    if unknown := sorted(set(named) - set(names)):
+        raise DataError(f"{where[0]}: class {unknown[0]!r} is none of {', '.join(names)}")
     label = np.array([names.index(name) for name in named])
     found = Series(tuple(whole(channels) for channels, _ in cases), label, names)
     try:

@@ -160,7 +160,7 @@ class Position(Experiment):
         model.eval()
         device = next(model.parameters()).device
         parts = [self.outputs(model, tokens[i : i + batch].to(device)) for i in range(0, len(tokens), batch)]
-        return torch.cat(parts).double().cpu().numpy()
+        return torch.cat(parts).cpu().double().numpy()
 
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """mse: as Table 1; mae; mse_differences: what is left of it once each sample's mean error is taken away; and
@@ -276,6 +276,8 @@ class PositionRange(Position):
         super().__post_init__()
         if self.anchor == "moving":
             raise ValueError("anchor is 'moving'; one token and an anchor at a random place leave nothing to be known")
+        if self.keep == "best":
+            raise ValueError("keep is 'best'; validation and test have the same positions here, so use 'last'")
 
     def recipe(self, samples: int) -> Recipe:
         # Table 16 has 5e-6 for (0, 100) and 5e-7 for (0, 1000)

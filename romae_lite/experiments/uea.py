@@ -104,9 +104,10 @@ class UEA(Classification):
             raise ValueError("keep is 'best', but valid_share 0; there is nothing to tell which is best")
 
     def replace(self, **changes) -> "UEA":
-        """As in `Experiment`; where the set changes, those settings that have the old set's value in `rows` take the
-        new set's."""
-        old, new = (ROWS[self.rows].get(name) for name in (self.dataset, changes.get("dataset")))
+        """As in `Experiment`; where the set or `rows` change, those settings that have the old row's value take the
+        new row's."""
+        old = ROWS[self.rows].get(self.dataset)
+        new = ROWS.get(changes.get("rows", self.rows), {}).get(changes.get("dataset", self.dataset))
         if new is not None:
             row = zip(FOLLOWS, old, new, strict=True)
             changes = {name: to for name, was, to in row if getattr(self, name) == was} | changes
