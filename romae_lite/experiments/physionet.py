@@ -35,6 +35,7 @@ class PhysioNet(Masked):
         ("small", 2),
         ("small", 1, {"position_scale": 1.0}),
         ("best", 1),
+        ("small", 1, {"masking": "tokens"}),
         ("best_tokens", 1),
         ("small", 1, {"outliers": "drop"}),
         ("paper", 5),
