@@ -38,6 +38,7 @@ class PhysioNet(Masked):
         ("small", 1, {"masking": "tokens"}),
         ("best_tokens", 1),
         ("small", 1, {"outliers": "drop"}),
+        ("paper", 1, {"epochs": 1}),
         ("paper", 5),
         ("paper_tokens", 5),
     )
