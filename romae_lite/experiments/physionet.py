@@ -38,7 +38,6 @@ class PhysioNet(Masked):
         ("small", 1, {"masking": "tokens"}),
         ("best_tokens", 1),
         ("small", 1, {"outliers": "drop"}),
-        ("paper", 1, {"epochs": 1}),
         ("paper", 5),
         ("paper_tokens", 5),
     )
