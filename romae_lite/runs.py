@@ -254,10 +254,10 @@ def fingerprint(data: Splits) -> str:
 def _locked(path: Path) -> Iterator[None]:
     """Keep other processes off a run. The lock goes with the process, however it ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(path.with_suffix(".lock"), blocking=False)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:  # under `accelerate launch` all processes share one run
         yield
         return
+    lock = filelock.FileLock(path.with_suffix(".lock"), blocking=False)
     try:
         lock.acquire()
     except filelock.Timeout as error:

@@ -39,7 +39,7 @@ function explorable(root, data, kit) {
     controls, source);
 
   // --- the picture: one line of places for the tokens, the answers and the scores ---------------------------------------------
-  const svg = kit.svg("svg", {}), ground = kit.svg("g"), below = kit.svg("g"), words = kit.svg("g", {"pointer-events": "none"}), zone = kit.svg("rect", {fill: "transparent", style: "cursor:grab"});
+  const svg = kit.svg("svg", {}), ground = kit.svg("g"), below = kit.svg("g"), words = kit.svg("g", {class: "romae-halo", "pointer-events": "none"}), zone = kit.svg("rect", {fill: "transparent", style: "cursor:grab"});
   const bar = kit.svg("g"), chosen = kit.svg("g"), square = kit.svg("g"), top = 62, bottom = 128;
   svg.append(ground, below, words, zone, bar, chosen, square);
   drawing.append(svg);
@@ -79,7 +79,6 @@ function explorable(root, data, kit) {
       ...kit.ticks(from, to, width < 450 ? 4 : 8).map(v => kit.text(place(v), axis, show(v, 0), {"text-anchor": "middle"})),
       kit.text(left, axis + 30, width < 450 ? "score with the ringed token" : "score of the ringed token with anything here"),
       ...[0, 0.5, 1].map(v => kit.text(right, up(v) - 3, String(v), {"text-anchor": "end"})));
-    for (const word of words.children) word.setAttribute("class", "romae-halo");
     drawTokens();
   }
   function drawTokens() {
