@@ -79,8 +79,9 @@ def _summary(records: Sequence[Record], claim: Claim) -> Summary | None:
     return summarise(record.metrics[claim.metric] for record in records) if records else None
 
 
-def command_of(records: Sequence[Record]) -> str:
-    """The records' commands, a line each: those that differ in nothing but the seed are put together."""
+def command_of(records: Sequence) -> str:
+    """The commands of records or planned runs, a line each: those that differ in nothing but the seed are put
+    together."""
     joined: dict[tuple[str, str], list[int]] = {}
     for record in records:
         match = re.fullmatch(r"(.* --seeds )\S+(.*)", record.command)

@@ -26,6 +26,7 @@ from .experiments import EXPERIMENTS, experiment
 from .experiments.base import Experiment, Splits
 from .experiments.classification import pretraining
 from .model import count_parameters
+from .report import command_of
 from .results import CorruptRecord, Record
 from .training import CheckpointError, Interrupted, accelerator_for
 
@@ -147,17 +148,34 @@ def run(
         return record
 
 
+def wishes(name: str) -> list[list[Planned]]:
+    """What an experiment asks for, most valuable first; each wish is runs that differ in nothing but the seed."""
+    return [
+        [
+            Planned(experiment=name, preset=preset, seed=seed, overrides=tuple(changes[0].items()) if changes else ())
+            for seed in range(seeds)
+        ]
+        for preset, seeds, *changes in experiment(name).campaign
+    ]
+
+
 def missing(names: list[str] | None = None) -> list[Planned]:
     """Runs that experiments ask for and that have no record yet, most valuable first: every experiment's first wish
     before anybody's second."""
-    wishes = []
-    for name in names or EXPERIMENTS:
-        for rank, (preset, seeds, *changes) in enumerate(experiment(name).campaign):
-            overrides = tuple(changes[0].items()) if changes else ()
-            for seed in range(seeds):
-                planned = Planned(experiment=name, preset=preset, seed=seed, overrides=overrides)
-                wishes.append((rank, seed, planned))
-    return [planned for _, _, planned in sorted(wishes, key=lambda w: w[:2]) if not _recorded(planned.path)]
+    ranked = [(rank, run) for name in names or EXPERIMENTS for rank, wish in enumerate(wishes(name)) for run in wish]
+    ranked.sort(key=lambda pair: (pair[0], pair[1].seed))
+    return [planned for _, planned in ranked if not _recorded(planned.path)]
+
+
+def commands(*names: str) -> str:
+    """A command for every wish of some experiments, and for whatever of it has no record yet."""
+    lines = []
+    for name in names:
+        for wish in wishes(name):
+            done = sum(_recorded(planned.path) for planned in wish)
+            note = "" if done == len(wish) else f"   # {done} of {len(wish)} recorded" if done else "   # not run yet"
+            lines.append(command_of(wish) + note)
+    return "\n".join([*lines, f"python -m romae_lite campaign {' '.join(names)}   # all that is not recorded yet"])
 
 
 def campaign(

@@ -263,6 +263,30 @@ def test_campaign_does_what_is_missing(small_campaign, capsys):
     assert "0 recorded, 0 still missing" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_commands_say_what_the_campaign_does(name, no_arrays):
+    *lines, last = runs.commands(name).splitlines()
+    planned = set()
+    for line in lines:
+        words = line.removesuffix("   # not run yet").split()
+        options = list(zip(words[5::2], words[6::2], strict=True))
+        changes = tuple(assignment(value) for flag, value in options if flag == "--set")
+        (preset,) = (value for flag, value in options if flag == "--preset")
+        (numbers_,) = (seeds(value) for flag, value in options if flag == "--seeds")
+        planned |= {Planned(experiment=words[4], preset=preset, seed=s, overrides=changes) for s in numbers_}
+    assert planned == set(runs.missing([name]))
+    assert last.startswith(f"python -m romae_lite campaign {name} ")
+
+
+def test_commands_say_what_is_recorded(small_campaign):
+    runs.run(Planned(experiment="spirals", preset="paper", seed=1))
+    runs.run(Planned(experiment="spirals", preset="quick", seed=0))
+    assert runs.commands("spirals").splitlines()[:2] == [
+        "python -m romae_lite run spirals --preset paper --seeds 0-1   # 1 of 2 recorded",
+        "python -m romae_lite run spirals --preset quick --seeds 0",
+    ]
+
+
 def test_campaign_stops_in_time_and_goes_on(small_campaign, monkeypatch):
     """A clock that moves one second whenever it is asked: once before each run and after each step."""
     ticks = iter(range(10**6))
