@@ -15,7 +15,8 @@ What is checked: that every number of every case can be read, and how many cases
 A fingerprint of the values says whether they are those that our records were made of; others are accepted, and named.
 The archives' own hashes are recorded at the first download in OUT/downloads.lock.json, and later ones must agree.
 
-Writes nothing but in OUT, and a result only when it is whole. A second run does nothing. Exit status: 0 done, 1 not.
+A set that is missing or damaged does not keep the others from being prepared. Writes nothing but in OUT, and a result
+only when it is whole. A second run does nothing. Exit status: 0 done, 1 not.
 """
 
 import argparse
@@ -39,8 +40,6 @@ def main(arguments: list[str] | None = None) -> int:
     for dataset in chosen.sets or SETS:
         if not succeeds(prepare, dataset, chosen):
             status = 1
-            if not chosen.skip_bad:
-                break
     return status
 
 

@@ -233,14 +233,13 @@ def test_script_names_a_damaged_archive(toy, script, tmp_path, capsys, form):
     assert path.name in capsys.readouterr().err and not out.exists()
 
 
-def test_script_goes_on_after_a_missing_set_where_told(toy, script, tmp_path, capsys, monkeypatch):
+def test_script_goes_on_after_a_missing_set(toy, script, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(SETS, "Gone", TOY)
     monkeypatch.setitem(archive.FINGERPRINTS, "Gone", ())
     folder_of("ts", tmp_path / "Toy")
     call = ["Gone", "Toy", "--source", str(tmp_path), "--out", str(tmp_path / "out")]
-    assert script.main(call) == 1 and not (tmp_path / "out").exists()
+    assert script.main(call) == 1
     assert "Gone_TRAIN.ts" in capsys.readouterr().err
-    assert script.main([*call, "--skip-bad"]) == 1
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["Toy.npz"]
 
 
@@ -388,6 +387,17 @@ def test_thinned():
 # Settings -----------------------------------------------------------------------------------------------------------
 
 
+def test_settings_are_those_of_table_12():
+    """Column by column, in the order of SETS."""
+    table = {
+        "lr": (1e-2, 8e-3, 2e-3, 2e-2, 3e-2), "batch": (8, 16, 16, 32, 16), "epochs": (50, 100, 150, 30, 15),
+        "clip": (1, 1, 1, 2, 10), "dropout": (0, 0, 0.2, 0, 0.2), "drop_path": (0, 0, 0.2, 0, 0.2),
+        "smoothing": (0, 0.1, 0.2, 0, 0.1),
+    }  # fmt: skip
+    for field, values in table.items():
+        assert [getattr(UEA.paper().replace(dataset=name), field) for name in SETS] == pytest.approx(values), field
+
+
 def test_settings_follow_the_set():
     for name, preset in (("paper", UEA.paper()), ("ours", UEA.best())):
         for dataset in SETS:
@@ -429,7 +439,7 @@ def test_tiers():
     ("changes", "message"),
     [
         ({"dataset": "Iris"}, "dataset is 'Iris'"), ({"source": "simulated", "dataset": "LSST"}, "only BasicMotions"),
-        ({"keep": "best"}, "valid_share"), ({"folds": 1}, "folds is 1"),
+        ({"keep": "best"}, "valid_share"), ({"valid_share": 0.4}, "valid_share is 0.4"), ({"folds": 1}, "folds is 1"),
     ],
 )  # fmt: skip
 def test_settings_that_make_no_sense(changes, message):

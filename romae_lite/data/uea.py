@@ -1,7 +1,7 @@
 """Five sets of multivariate series to classify, from the UEA archive (paper Sec. 5.4, D.3).
 
-Motions, handwriting, seizures, heartbeats and light curves: every case is a table of steps by channels with a class.
-`load` reads what `data_scripts/uea.py` prepared, or the archive's own files; `simulated` makes series shaped like
+Motions, handwriting, acted seizures, heartbeats and light curves: every case is a table of steps by channels with a
+class. `load` reads what `data_scripts/uea.py` prepared, or the archive's own files; `simulated` makes series like
 BasicMotions where the real ones are not at hand; `tokens` turns some steps of either into the book's one shape.
 
 aeon reads the archive's `.ts` files as well, and a test holds the two against each other. The reader here knows the
@@ -66,7 +66,14 @@ SETS = {
         "CT", "the velocity and force of a pen", 1422, 1436, 3, 60, 182, tuple("abcdeghlmnopqrsuvwyz"), numbered=True
     ),
     "Epilepsy": Info(
-        "EP", "an accelerometer on the wrist", 137, 138, 3, 206, 206, ("epilepsy", "running", "sawing", "walking")
+        "EP",
+        "a wrist's accelerometer; the seizures are acted",
+        137,
+        138,
+        3,
+        206,
+        206,
+        ("epilepsy", "running", "sawing", "walking"),
     ),
     "Heartbeat": Info("HB", "spectrograms of the sound of a heart", 204, 205, 61, 405, 405, ("abnormal", "normal")),
     "LSST": Info(

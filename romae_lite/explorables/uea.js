@@ -1,6 +1,6 @@
 // A multivariate series through a window: which steps the model is shown, and how probable it then finds every class.
 function explorable(root, data, kit) {
-  const {series, names, levels} = data, ends = 10;
+  const {series, names, levels, range} = data, ends = 10;
   const colours = ["blue", "vermillion", "green", "purple", "amber", "grey"].map(name => `var(--romae-${name})`);
   const dashes = ["", "7 3", "2 2.5", "7 2.5 2 2.5", "11 3", "4 4"];
   let s = 0, from = 0, to = ends, level = data.start;
@@ -51,7 +51,7 @@ function explorable(root, data, kit) {
     kit.set(graph, {viewBox: `0 0 ${width} ${height}`, height});
     const parts = [];
     one.values.forEach((values, c) => {
-      const middle = top + (c + 0.5) * each, low = Math.min(...values), high = Math.max(...values);
+      const middle = top + (c + 0.5) * each, [low, high] = range[c];
       const up = kit.linear([low, high > low ? high : low + 1], [middle + each / 2 - 6, middle - each / 2 + 6]);
       parts.push(kit.svg("path", {class: "ue-line", d: kit.path(one.step.map((step, n) => [place(step), up(values[n])])), fill: "none", "stroke-width": 1.1,
         "stroke-dasharray": dashes[c], style: `stroke:${colours[c]}`, "stroke-opacity": 0.45}));

@@ -45,7 +45,12 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
             "values": np.round(a["values"][e][there].T.astype(float), 2).tolist(), "label": int(a["label"][e]),
             "probability": windows,
         })  # fmt: skip
-    return {"series": series, "names": list(names), "levels": np.round(a["levels"].astype(float), 3).tolist()}
+    real = a["values"][a["step"] >= 0]  # (steps of all series, C)
+    extremes = np.stack((real.min(0), real.max(0)), 1)
+    return {
+        "series": series, "names": list(names), "levels": np.round(a["levels"].astype(float), 3).tolist(),
+        "range": np.round(extremes.astype(float), 2).tolist(),
+    }  # fmt: skip
 
 
 def shown(data: dict, series: int, begin: int, end: int, level: int) -> np.ndarray:
@@ -74,7 +79,7 @@ def still(data: dict) -> str:
     )
     body = ""
     for c, values in enumerate(one["values"]):
-        low, high = min(values), max(values)
+        low, high = data["range"][c]
         points = [
             (left + (width - 2 * left) * (step + 0.5) / last,
              8 + c * each + (each - 12) * (high - value) / ((high - low) or 1))
@@ -103,8 +108,8 @@ def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", 
         fallback=still(data),
         title="How much of a series does it take?",
         caption="Drag the two ends of the window, and choose how many of the steps are left out at random. Dots are "
-        "the steps that the model sees, with all their channels; three in ten were dropped before. The bars are what "
-        f"it takes the series for; ✓ is the truth. {source}".rstrip(),
+        "the steps that the model sees, with all their channels; three in ten were dropped before. A channel has one "
+        f"scale for all series. The bars are what the model takes the series for; ✓ is the truth. {source}".rstrip(),
     )
 
 
