@@ -41,7 +41,8 @@ STYLE = {
     "axes.grid": True, "grid.color": INK, "grid.alpha": 0.13, "grid.linewidth": 0.8, "axes.axisbelow": True,
     "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.labelsize": 10,
     "font.size": 10, "font.family": "DejaVu Sans", "mathtext.fontset": "dejavusans",
-    "legend.frameon": False, "legend.fontsize": 9.5, "lines.linewidth": 2.0, "lines.markersize": 4.5,
+    "legend.frameon": False, "legend.fontsize": 9.5, "legend.handlelength": 3.0,  # one whole turn of the dashes
+    "lines.linewidth": 2.0, "lines.markersize": 4.5,
     "image.cmap": "cividis", "svg.fonttype": "none", "svg.hashsalt": "romae",
 }  # fmt: skip
 

@@ -143,6 +143,23 @@ def test_kalman_follows_clear_clips_to_a_fraction_of_a_degree(monkeypatch):
     assert np.degrees(np.abs((off + np.pi) % (2 * np.pi) - np.pi)).max() < 1
 
 
+def test_kalman_recovers_a_rod_that_it_has_lost():
+    """A belief that is sure of the wrong angle begins anew where the frame shows the rod. A right one stays, and so
+    does any belief where the frame shows nothing."""
+    truth, velocity = np.array([0.3, -2.0, 3.0]), np.array([5.0, 6.0, 7.0])
+    clear = world.pictures(truth)
+    noise = np.random.default_rng(0).integers(0, 256, clear.shape)
+    sure = np.tile(np.diag([1e-4, 1e-2]), (3, 1, 1))
+    wrong, right = (np.stack((truth + off, velocity), -1) for off in ([1.0, -2.5, 2.0], 0.03))
+    for frame in (clear, 0.4 * clear + 0.6 * noise):
+        state, spread = predictors._recover(frame, wrong, sure)
+        off = (state[:, 0] - truth + np.pi) % (2 * np.pi) - np.pi
+        assert (np.abs(off) < 2 * np.sqrt(spread[:, 0, 0])).all()  # as near as it then claims, by two deviations
+        assert (np.abs(state[:, 0] - wrong[:, 0]) < np.pi).all() and (state[:, 1] == velocity).all()
+        np.testing.assert_array_equal(predictors._recover(frame, right, sure)[0], right)
+    np.testing.assert_array_equal(predictors._recover(noise, wrong, sure)[0], wrong)
+
+
 def test_motion_matrix_is_the_derivative_of_a_step():
     angle, velocity, h = np.array([0.4, 3.0]), np.zeros(2), 1e-6
     found = predictors.motion_matrix(angle)

@@ -4,6 +4,8 @@ frames (n, N, 576) grey levels 0 to 255, numbers (n, N) of the frames in order o
 and cosine of the angle.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..data.pendulum import CLEAN, DT, FRICTION, GRAVITY, KICK, STEPS, pictures, step
@@ -26,8 +28,7 @@ def kalman(frames: np.ndarray, numbers: np.ndarray, starts: int = 64) -> np.ndar
     what is possible; but one that a learnt model should be compared with. Where none of the clear frames at the start
     was kept, it tries `starts` angles and takes the one that explains the clip best.
     """
-    circle = np.linspace(-np.pi, np.pi, 256, endpoint=False)
-    start = circle[((frames[:, 0] - 127.5) @ (pictures(circle) - 127.5).T).argmax(1)]  # what the first frame looks like
+    start = _circle()[0][_likelihood(frames[:, 0]).argmax(1)]  # what the first frame looks like
     angles, _ = _smooth(frames, numbers, start)
     for i in np.flatnonzero(numbers[:, 0] >= CLEAN):
         copies = [np.repeat(t[i : i + 1], starts, axis=0) for t in (frames, numbers)]
@@ -53,7 +54,9 @@ def _smooth(frames: np.ndarray, numbers: np.ndarray, start: np.ndarray) -> tuple
         before.append((state, spread, moved))
         seen = np.flatnonzero(slot[:, t] >= 0)
         state, spread = state.copy(), spread.copy()
-        state[seen], spread[seen], likely = _look(frames[seen, slot[seen, t]], state[seen], spread[seen])
+        frame = frames[seen, slot[seen, t]]
+        state[seen], spread[seen], likely = _look(frame, state[seen], spread[seen])
+        state[seen], spread[seen] = _recover(frame, state[seen], spread[seen])
         fit[seen] += likely
         after.append((state, spread))
     smooth = state
@@ -91,3 +94,38 @@ def _look(frame: np.ndarray, state: np.ndarray, spread: np.ndarray, nudge: float
     state = state + gain * pull[:, None]
     likely = -0.5 * ((rest**2).sum(1) / noise + frame.shape[1] * np.log(noise))
     return state, spread - strength[:, None, None] * gain[:, :, None] * spread[:, :1, :], likely
+
+
+def _recover(frame: np.ndarray, state: np.ndarray, spread: np.ndarray, apart: float = 0.1, surer: float = 15.0):
+    """Begin anew from the frame alone where the belief has lost the rod: (n, 576), (n, 2), (n, 2, 2) -> state, spread.
+
+    `_look` corrects by what a small turn would change, and is blind to a rod elsewhere in the picture. Lost is a belief
+    where an angle more than `apart` away explains the frame better, by more than `surer` in log-likelihood.
+    """
+    circle, likely = _circle()[0], _likelihood(frame)
+    believed = np.rint((state[:, 0] - circle[0]) / (circle[1] - circle[0])).astype(int) % len(circle)
+    best, row = likely.argmax(1), np.arange(len(frame))
+    off = (circle[best] - state[:, 0] + np.pi) % (2 * np.pi) - np.pi
+    lost = (np.abs(off) > apart) & (likely[row, best] - likely[row, believed] > surer)
+    state, spread = state.copy(), spread.copy()
+    state[lost, 0] += off[lost]
+    spread[lost] = np.diag([0.05**2, 2.0**2])
+    return state, spread
+
+
+@lru_cache(maxsize=1)
+def _circle() -> tuple[np.ndarray, np.ndarray]:
+    """256 angles, and what the rod looks like there, about grey: (256,), (256, 576)."""
+    circle = np.linspace(-np.pi, np.pi, 256, endpoint=False)
+    return circle, pictures(circle) - 127.5
+
+
+def _likelihood(frame: np.ndarray) -> np.ndarray:
+    """Log-likelihood of each frame at the angles of `_circle`, with the share that suits each best: (n, 256)."""
+    guess, size = _circle()[1], (_circle()[1] ** 2).sum(1)
+    frame = frame - 127.5
+    match = frame @ guess.T
+    share = np.clip(match / size, 0, 0.99)
+    noise = (1 - share) ** 2 * 255**2 / 12 + 1
+    rest = (frame**2).sum(1)[:, None] - 2 * share * match + share**2 * size
+    return -0.5 * (rest / noise + frame.shape[1] * np.log(noise))
