@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -343,21 +344,67 @@ def test_explored_answers_one_by_one(exp, data):
         np.testing.assert_allclose(answer, expected, atol=0.5 / 255 + 1e-3)  # days travel as float32
 
 
-def test_forest_features_by_hand(exp, data):
-    tokens = data.test[:5]
-    found = rivals.features(tokens)
-    assert found.shape == (5, 62) and np.isfinite(found).all()
+@pytest.mark.parametrize(
+    ("scaling", "spread"), [("none", "error"), ("none", "variance"), ("asinh", "error"), ("asinh", "variance")]
+)
+def test_fluxes_undo_the_scaling(curves, scaling, spread):
+    found = sky.fluxes(sky.tokens(curves, scaling=scaling, spread=spread), scaling, spread)
+    plain = sky.tokens(curves)
+    for value, wanted, empty in zip(found, plain.values.unbind(-1), (0, 1), strict=True):
+        np.testing.assert_allclose(value[plain.real], wanted[plain.real], rtol=1e-5)  # values are float32
+        assert (value[~plain.real] == empty).all()
+
+
+def test_forest_features_by_hand(exp, curves):
+    """The same whatever the scaling of the tokens, and those of every band of every light curve."""
+    some = curves.take(np.arange(5))
+    found = rivals.features(sky.tokens(some))
+    assert found.shape == (5, 109) and np.isfinite(found).all()
+    for scaling, spread in (("asinh", "error"), ("none", "variance")):
+        again = rivals.features(sky.tokens(some, scaling=scaling, spread=spread), scaling, spread)
+        np.testing.assert_allclose(again, found, rtol=2e-3, atol=1e-3)  # float32 values, and differences of them
     for i in range(5):
-        n = int(tokens.real[i].sum())
-        flux, band = tokens.values[i, :n, 0].double().numpy(), tokens.positions[i, :n, 0].numpy()
+        part = slice(some.start[i], some.start[i + 1])
+        flux, error, band = (x[part].astype(float) for x in (some.flux, some.error, some.band))
         for b in range(len(BANDS)):
-            mine = flux[band == b]
-            if len(mine) < 2:
+            mine = band == b
+            if mine.sum() < 2:
                 continue
-            spread = mine.std()
-            expected = [len(mine), mine.mean(), spread, np.mean((mine - mine.mean()) ** 3) / spread**3, mine.min(),
-                        mine.max(), np.mean(np.diff(mine) ** 2) / spread**2]  # fmt: skip
-            np.testing.assert_allclose(found[i, 8 * b : 8 * b + 7], expected, rtol=1e-4, atol=1e-6)  # float32
+            detected = (some.flags[part] & DETECTED)[mine] > 0
+            np.testing.assert_allclose(found[i, 2 * b : 2 * b + 2], [mine.sum(), detected.mean()], rtol=1e-6)
+            for value, column in ((flux[mine], 14 + 6 * b), (np.arcsinh(flux / error)[mine], 14 + 47 + 6 * b)):
+                spread = value.std()
+                expected = [value.mean(), spread, np.mean((value - value.mean()) ** 3) / spread**3, value.min(),
+                            value.max(), np.mean(np.diff(value) ** 2) / spread**2]  # fmt: skip
+                np.testing.assert_allclose(found[i, column : column + 6], expected, rtol=1e-4, atol=1e-6)  # float32
+
+
+@pytest.mark.parametrize("change", [{"per_band": 2}, {"alert_mask": True}])
+@pytest.mark.parametrize("origin", ["first", "detection"])
+def test_visits_left_out_do_not_move_time_zero(exp, curves, change, origin):
+    """A visit that stays keeps its position, even where the one that set the zero is gone."""
+    whole, less = (exp.replace(origin=origin, **c).tokens(curves) for c in ({}, change))
+    assert less.real.sum() < whole.real.sum()
+    torch.testing.assert_close(less.aux["detection"], whole.aux["detection"], rtol=0, atol=0)
+    for i in range(len(curves)):
+        there = {tuple(p) for p in whole.positions[i, whole.real[i]].tolist()}
+        assert {tuple(p) for p in less.positions[i, less.real[i]].tolist()} <= there
+
+
+def test_a_single_visit_can_be_classified_but_not_pretrained_on(exp, monkeypatch):
+    one, two = made((10.0, 0, 9.0, DETECTED)), made((10.0, 0, 9.0, DETECTED), (11.0, 1, 3.0, 0))
+    both = replace(
+        two,
+        ids=np.array([1, 2]),
+        label=np.array([0, 1]),
+        start=np.array([0, 1, 3]),
+        **{
+            name: np.concatenate([getattr(c, name) for c in (one, two)])
+            for name in ("time", "band", "flux", "error", "flags")
+        },
+    )
+    monkeypatch.setattr(ELAsTiCC, "curves", lambda *_: [both, both, both])
+    assert [len(part) for part in exp.data(0)] == [1, 2, 2]
 
 
 def test_rivals(exp, data):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..data.elasticc import BANDS
+from ..data.elasticc import BANDS, fluxes
 from ..tokens import Tokens
 
 
@@ -11,38 +11,46 @@ def majority(train: Tokens, test: Tokens) -> np.ndarray:
     return np.full(len(test), np.bincount(train.aux["label"].cpu().numpy()).argmax())
 
 
-def forest(train: Tokens, test: Tokens, trees: int = 300, seed: int = 0) -> np.ndarray:
-    """A random forest (scikit-learn) on `features`, classes weighted alike: (n,) classes. ImportError without
-    scikit-learn."""
+def forest(
+    train: Tokens, test: Tokens, scaling: str = "none", spread: str = "error", trees: int = 300, seed: int = 0
+) -> np.ndarray:
+    """A random forest (scikit-learn) on `features`, classes weighted alike: (n,) classes. scaling and spread say how
+    the tokens' fluxes were made. ImportError without scikit-learn."""
     from sklearn.ensemble import RandomForestClassifier
 
     model = RandomForestClassifier(trees, min_samples_leaf=2, class_weight="balanced", random_state=seed, n_jobs=1)
-    model.fit(features(train), train.aux["label"].cpu().numpy())
-    return model.predict(features(test))
+    model.fit(features(train, scaling, spread), train.aux["label"].cpu().numpy())
+    return model.predict(features(test, scaling, spread))
 
 
-def features(tokens: Tokens) -> np.ndarray:
-    """(n, 62) float32. What astronomers compute by hand, but for the period, which would need a periodogram.
+def features(tokens: Tokens, scaling: str = "none", spread: str = "error") -> np.ndarray:
+    """(n, 109) float32. What astronomers compute by hand, but for the period, which would need a periodogram.
 
-    In each of the six bands, and in all together: visits, mean, standard deviation, skewness, lowest and highest flux
-    difference, the mean of successive squared differences over the variance (small for smooth curves), and the share of
-    visits with a detection. Colours: differences of neighbouring bands' highest flux. The time from the first to the
-    last detection. Fluxes are those of the tokens, on whatever scale.
+    In each of the six bands, and in all together: visits, and the share of them with a detection; then, of the flux
+    differences and of the inverse hyperbolic sine of them over their errors: mean, standard deviation, skewness, lowest
+    and highest, and the mean of successive squared differences over the variance (small for smooth curves). Colours:
+    differences of neighbouring bands' highest, of both. The time from the first to the last detection.
     """
     real, band = tokens.real.cpu().numpy(), tokens.positions[..., 0].cpu().numpy()
-    time = tokens.positions[..., 1].cpu().numpy()
-    flux, detected = tokens.values[..., 0].cpu().double().numpy(), tokens.aux["detected"].cpu().numpy()
+    time, detected = tokens.positions[..., 1].cpu().numpy(), tokens.aux["detected"].cpu().numpy()
+    flux, error = (x.cpu().numpy() for x in fluxes(tokens, scaling, spread))
     groups = [real & (band == b) for b in range(len(BANDS))]
-    columns = [column for group in (*groups, real) for column in _statistics(flux, group, detected)]
-    highest = [columns[8 * b + 5] for b in range(len(BANDS))]
-    columns += [high - low for low, high in zip(highest, highest[1:], strict=False)]
+    columns = []
+    for group in (*groups, real):
+        count = group.sum(1)
+        columns += [count, (detected & group).sum(1) / np.maximum(count, 1)]
+    for value in (flux, np.arcsinh(flux / error)):
+        each = [_statistics(value, group) for group in (*groups, real)]
+        highest = [statistics[4] for statistics in each[: len(BANDS)]]
+        columns += [column for statistics in each for column in statistics]
+        columns += [high - low for low, high in zip(highest, highest[1:], strict=False)]
     last, first = (np.where(detected, time, fill) for fill in (-np.inf, np.inf))
     columns.append(np.maximum(last.max(1) - first.min(1), 0))
     return np.stack(columns, 1).astype(np.float32)
 
 
-def _statistics(flux: np.ndarray, group: np.ndarray, detected: np.ndarray) -> list[np.ndarray]:
-    """Eight numbers of the visits in `group` (n, N); zeros where there are none."""
+def _statistics(flux: np.ndarray, group: np.ndarray) -> list[np.ndarray]:
+    """Six numbers of the visits in `group` (n, N); zeros where there are none."""
     count = group.sum(1)
     some = np.maximum(count, 1)
     mean = (flux * group).sum(1) / some
@@ -56,7 +64,4 @@ def _statistics(flux: np.ndarray, group: np.ndarray, detected: np.ndarray) -> li
     low, high = (
         np.where(count > 0, f(np.where(group, flux, fill), 1), 0) for f, fill in ((np.min, np.inf), (np.max, -np.inf))
     )
-    return [
-        count, mean, np.sqrt(variance), (rest**3).sum(1) / some / safe**1.5, low, high, jumps / safe,
-        (detected & group).sum(1) / some,
-    ]  # fmt: skip
+    return [mean, np.sqrt(variance), (rest**3).sum(1) / some / safe**1.5, low, high, jumps / safe]

@@ -123,10 +123,12 @@ def thinned(curves: LightCurves, most: int) -> LightCurves:
 
 
 def tokens(
-    curves: LightCurves, *, origin: str = "first", scale: float = 1.0, scaling: str = "none", spread: str = "error"
-) -> Tokens:
+    curves: LightCurves, *, whole: LightCurves | None = None, origin: str = "first", scale: float = 1.0,
+    scaling: str = "none", spread: str = "error",
+) -> Tokens:  # fmt: skip
     """One token for each visit.
 
+    whole    the same light curves before visits were left out: time 0 and the first detection are theirs
     origin   time 0: "mjd" leaves the calendar, "first" is a light curve's first visit, "detection" its first alert
     scale    factor on the times: 1 counts days
     scaling  "none": flux and spread as they are; "asinh": asinh of flux over error, so that noise is alike everywhere
@@ -143,9 +145,10 @@ def tokens(
         raise ValueError("there are no light curves; is the alert mask, or a split of few of them, to blame?")
     if (count == 0).any():
         raise ValueError(f"object {curves.ids[count == 0][0]} has no visits; leave it out")
-    owner, first = curves.owner, curves.first_detection()
+    whole = curves if whole is None else whole
+    owner, first = curves.owner, whole.first_detection()
     slot = np.arange(len(owner)) - curves.start[owner]
-    zero = {"mjd": np.zeros(len(curves)), "first": curves.time[curves.start[:-1]], "detection": first}[origin]
+    zero = {"mjd": np.zeros(len(curves)), "first": whole.time[whole.start[:-1]], "detection": first}[origin]
     flux, extra = curves.flux.astype(np.float64), curves.error.astype(np.float64)
     extra = extra**2 if spread == "variance" else extra
     if scaling == "asinh":
@@ -167,6 +170,17 @@ def tokens(
             "detected": padded((curves.flags & DETECTED) > 0, torch.bool),
         },
     )  # fmt: skip
+
+
+def fluxes(tokens: Tokens, scaling: str, spread: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Flux difference and its error, (R, N) float64 each, from tokens made with this scaling and spread; 0 and 1 where
+    there is no visit."""
+    flux, extra = tokens.values.double().unbind(-1)
+    if scaling == "asinh":
+        extra = 10**extra
+    error = extra.sqrt() if spread == "variance" else extra
+    error = error.where(tokens.real, 1.0)
+    return (flux.sinh() * error if scaling == "asinh" else flux).where(tokens.real, 0.0), error
 
 
 # Made-up light curves -------------------------------------------------------------------------------------------------
