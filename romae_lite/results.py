@@ -29,7 +29,7 @@ SCHEMA = 1
 TIERS = (
     "paper",  # the paper's protocol on the whole data set
     "own",  # our settings, whole data set, at the same cost or lower
-    "reduced",  # the paper's protocol with fewer epochs, samples, a smaller model: it says of what
+    "reduced",  # not the paper's protocol in full: fewer epochs, samples, another setting; it says of what
     "ablation",  # our settings with something changed: for a chapter to show, never beside a claim
     "smoke",  # proves that the code runs; never shown as a result
 )

@@ -107,7 +107,8 @@ def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: 
         title="What is it? A light curve as it comes in",
         caption="Drag the upright line through time; hollow points lie in the future and the model does not see them. "
         "Switch bands off as if their filters were broken. The bars are RoMAE's probabilities; below the light curve, "
-        "that of the true class over time. What came before the window is known to the model, too. "
+        "that of the true class over time. What came before the window is known to the model, too; day 0 stays where "
+        "it is, even if the band that saw it is off. "
         f"{source}".rstrip(),
     )
 

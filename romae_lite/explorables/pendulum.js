@@ -15,7 +15,7 @@ function explorable(root, data, kit) {
   let c = 0, frame = clips[0].numbers[data.start], timer = null;
   const shown = models.map((_, i) => i === 0);
   let truth = true;
-  const announce = kit.announcer(root), off = v => `${(v * degree).toFixed(1)}°`.replace("-", "−");
+  const announce = kit.announcer(root), off = v => `${((v * degree).toFixed(1)).replace(/^-0\.0$/, "0.0").replace("-", "−")}°`;
   const thousandths = v => (1000 * v).toFixed(3);
   const describe = f => {
     const s = clips[c].slot[f];
@@ -36,6 +36,7 @@ function explorable(root, data, kit) {
     .romae-explorable .pe-head span:first-child{flex:1}
     .romae-explorable .pe-head span,.romae-explorable .pe-legend b{width:6.2em;text-align:right}
     .romae-explorable .pe-head span:first-child{text-align:left}
+    .romae-explorable .pe-legend{margin-top:.5rem}
     .romae-explorable .pe-legend>button{display:flex;align-items:center;gap:.5em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left;font-size:.93em}
     .romae-explorable .pe-legend>button svg{width:28px;height:10px;flex:none}
     .romae-explorable .pe-legend>button span{flex:1}
