@@ -521,11 +521,15 @@ def find() -> Path | None:
     return next((place for place in (root / PREPARED, root / "elasticc" / PREPARED) if place.exists()), None)
 
 
-def load(path: Path | str | None = None) -> tuple[LightCurves, dict[str, np.ndarray]]:
+def load(
+    path: Path | str | None = None, partition: str | None = None
+) -> tuple[LightCurves, dict[str, np.ndarray]]:  # fmt: skip
     """The light curves that `data_scripts/elasticc.py` prepared, and the rows of each split: "test", and "training_0"
-    to "validation_4". Without a path, from where `find` finds them.
+    to "validation_4". Without a path, from where `find` finds them. partition: only a file with ATAT's split
+    ("given"), or one that the script has "drawn", will do.
 
-    NotHere, a FileNotFoundError, where they are not; DataError where the file is not what the script writes;
+    NotHere, a FileNotFoundError, where they are not; DataError where the file is not what the script writes, or splits
+    otherwise;
     ImportError without h5py. All of it is read into memory: 21 bytes for each visit.
     """
     path = Path(path) if path else find()
@@ -540,7 +544,9 @@ def load(path: Path | str | None = None) -> tuple[LightCurves, dict[str, np.ndar
                 name: file[name][:] for name in ("ids", "label", "start", "time", "band", "flux", "error", "flags")
             }
             splits = {name: rows[:] for name, rows in file["splits"].items()}
-            names = tuple(file.attrs["names"])
+            names, found = tuple(file.attrs["names"]), file.attrs["partition"]
     except (OSError, KeyError) as error:
         raise DataError(f"{path} is not a prepared file ({error}); delete it and prepare it again") from error
+    if partition not in (None, found):
+        raise DataError(f"{path} holds a split that was {found}, not {partition}; set partition={found} to use it")
     return LightCurves(names=names, **arrays), splits

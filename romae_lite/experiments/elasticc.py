@@ -68,6 +68,10 @@ class ELAsTiCC(Classification):
 
     source: str = setting("real", "the challenge's light curves, or made-up ones", choices=("real", "simulated"))
     alert_mask: bool = setting(False, "keep only what alerts have shown: from 30 days before the first (D34)")
+    partition: str = setting(
+        "given", "ATAT's split, as the paper's, or one that the script has drawn: no verdict then",
+        choices=("given", "drawn"),
+    )  # fmt: skip
     fold: int = setting(0, "which of the five training sets (the authors trained on the first)", low=0, high=4)
     n_train: int | None = setting(None, "train on so many light curves; None: all (simulated: 8000)", low=20)
     n_test: int | None = setting(None, "test on so many light curves; None: all (simulated: 3000)", low=20)
@@ -121,7 +125,7 @@ class ELAsTiCC(Classification):
         if self.source == "simulated":
             sizes = (n or default for n, default in zip(wanted, SIMULATED_SIZES, strict=True))
             return [sky.simulated(n, numpy_rng(seed, i)) for i, n in enumerate(sizes)]
-        curves, splits = sky.load(path)
+        curves, splits = sky.load(path, self.partition)
         rows = (splits[f"training_{self.fold}"], splits[f"validation_{self.fold}"][::64], splits["test"])
         return [
             curves.take(part if n is None else numpy_rng(seed, i).permutation(part)[:n])
