@@ -168,14 +168,17 @@ def missing(names: list[str] | None = None) -> list[Planned]:
 
 
 def commands(*names: str) -> str:
-    """A command for every wish of some experiments, and for whatever of it has no record yet."""
-    lines = []
+    """A command for every wish of some experiments, and one for all that has no record yet."""
+    lines, left = [], 0
     for name in names:
         for wish in wishes(name):
             done = sum(_recorded(planned.path) for planned in wish)
             note = "" if done == len(wish) else f"   # {done} of {len(wish)} recorded" if done else "   # not run yet"
             lines.append(command_of(wish) + note)
-    return "\n".join([*lines, f"python -m romae_lite campaign {' '.join(names)}   # all that is not recorded yet"])
+            left += len(wish) - done
+    if left:
+        lines.append(f"python -m romae_lite campaign {' '.join(names)}   # all that is not recorded yet")
+    return "\n".join(lines)
 
 
 def campaign(

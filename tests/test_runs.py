@@ -285,6 +285,8 @@ def test_commands_say_what_is_recorded(small_campaign):
         "python -m romae_lite run spirals --preset paper --seeds 0-1   # 1 of 2 recorded",
         "python -m romae_lite run spirals --preset quick --seeds 0",
     ]
+    runs.run(Planned(experiment="spirals", preset="paper", seed=0))
+    assert "campaign" not in runs.commands("spirals")
 
 
 def test_campaign_stops_in_time_and_goes_on(small_campaign, monkeypatch):
