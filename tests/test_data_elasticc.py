@@ -24,10 +24,13 @@ def script(data_script):
     return data_script("elasticc")
 
 
-def written(folder: Path, stem: str, ids, seed: int = 0, packed: bool = True, **changes) -> dict[int, np.ndarray]:
+def written(
+    folder: Path, stem: str, ids, seed: int = 0, packed: bool = True, ends: bool = True, mjd: str = "D", **changes
+) -> dict[int, np.ndarray]:
     """A pair of files as SNANA writes them: {id: rows of (MJD, band, PHOTFLAG, FLUXCAL, FLUXCALERR)}.
 
-    Between light curves stands a row with MJD -777. changes: columns of the head, replaced."""
+    After each light curve stands a row with MJD -777, unless not `ends`. mjd: the FITS format of that column. changes:
+    columns of the head, replaced."""
     rng = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
     rows, low, high, truth = [], [], [], {}
@@ -42,13 +45,14 @@ def written(folder: Path, stem: str, ids, seed: int = 0, packed: bool = True, **
         low.append(len(rows) + 1)  # SNANA counts from 1
         rows += mine
         high.append(len(rows))
-        rows.append((-777.0, "-", 0, -777.0, -777.0))
+        if ends:
+            rows.append((-777.0, "-", 0, -777.0, -777.0))
     columns = dict(SNID=[f"{n}" for n in ids], NOBS=np.array(high) - low + 1, PTROBS_MIN=low, PTROBS_MAX=high) | changes
     kinds = dict(SNID="16A", NOBS="J", PTROBS_MIN="J", PTROBS_MAX="J")
     head = fits.BinTableHDU.from_columns([fits.Column(k, kinds[k], array=v) for k, v in columns.items()])
     table = fits.BinTableHDU.from_columns(
         [fits.Column(name, kind, array=[row[i] for row in rows]) for i, (name, kind) in
-         enumerate((("MJD", "D"), ("BAND", "2A"), ("PHOTFLAG", "J"), ("FLUXCAL", "E"), ("FLUXCALERR", "E")))]
+         enumerate((("MJD", mjd), ("BAND", "2A"), ("PHOTFLAG", "J"), ("FLUXCAL", "E"), ("FLUXCALERR", "E")))]
     )  # fmt: skip
     end = ".FITS.gz" if packed else ".FITS"
     for part, hdu in (("HEAD", head), ("PHOT", table)):
@@ -74,6 +78,18 @@ def archive(tmp_path):
     return source, truth
 
 
+def partition(ids) -> list[tuple[int, str]]:
+    """A split of ATAT's shape: every sixth object for the test, the others in five folds."""
+    rows = []
+    for i, number in enumerate(ids):
+        rows += [(number, f"{'validation' if i % 5 == k else 'training'}_{k}") for k in range(5)] if i % 6 else []
+    return [(number, "test") for number in ids[::6]] + rows
+
+
+def as_csv(rows) -> str:
+    return "\n".join(["SNID,partition", *(f"{number},{name}" for number, name in rows)]) + "\n"
+
+
 def run(script, source, out, *options) -> int:
     return script.main(["--source", str(source), "--out", str(out), *options])
 
@@ -94,7 +110,10 @@ def test_everything_arrives(script, archive, tmp_path, capsys):
         np.testing.assert_array_equal(curves.flux[part], np.float32(flux))
         np.testing.assert_array_equal(curves.error[part], np.float32(error))
         assert curves.first_detection()[i] == time[1]
-    assert f"{len(truth)} light curves" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"{len(truth)} light curves" in said and "partition: drawn" in said
+    with h5py.File(tmp_path / "out" / sky.PREPARED) as file:
+        assert file.attrs["partition"] == "drawn"
     assert [path.name for path in (tmp_path / "out").iterdir()] == [sky.PREPARED]
 
 
@@ -115,20 +134,66 @@ def test_splits_are_of_atats_shape(script):
 
 def test_given_partition_is_used(script, archive, tmp_path, capsys):
     source, truth = archive
-    ids = sorted(truth)
-    file = tmp_path / "partitions.csv"
-    lines = [
-        f"{n},{'test' if i % 5 == 0 else 'training_0' if i % 5 < 4 else 'validation_0'}" for i, n in enumerate(ids)
-    ]
-    file.write_text("\n".join(["SNID,partition", *lines]) + "\n")
+    rows, file = partition(sorted(truth)), tmp_path / "partitions.csv"
+    file.write_text(as_csv(rows))
     assert run(script, source, tmp_path / "out", "--partition", str(file)) == 0
+    assert "partition: given" in capsys.readouterr().out
+    with h5py.File(tmp_path / "out" / sky.PREPARED) as result:
+        assert result.attrs["partition"] == "given"
     curves, splits = sky.load(tmp_path / "out" / sky.PREPARED)
-    assert sorted(curves.ids[splits["test"]].tolist()) == ids[::5]
-    assert len(splits["training_0"]) == sum(i % 5 in (1, 2, 3) for i in range(len(ids)))
-    file.write_text(file.read_text() + "999,test\n")
+    assert {(number, name) for name in splits for number in curves.ids[splits[name]].tolist()} == set(rows)
+    file.write_text(as_csv([*rows, (999, "test")]))
     assert run(script, source, tmp_path / "other", "--partition", str(file)) == 1
     assert "object 999" in capsys.readouterr().err and not (tmp_path / "other" / sky.PREPARED).exists()
     assert run(script, source, tmp_path / "other", "--partition", str(file), "--skip-bad") == 0
+    file.write_text(as_csv([(number + 50, name) if name == "test" else (number, name) for number, name in rows]))
+    assert run(script, source, tmp_path / "never", "--partition", str(file), "--skip-bad") == 1
+    assert "no object of test is among the light curves" in capsys.readouterr().err
+
+
+GOOD = partition(range(30))  # 0 and 6 are for the test, 1 and 2 are not
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (as_csv([*GOOD, ("abc", "test")]), "SNID is 'abc'"),
+        (as_csv([*GOOD, ("0.0", "test")]), "SNID is '0.0'"),
+        (as_csv([*GOOD, (2**63, "test")]), f"SNID is '{2**63}'"),
+        (as_csv(GOOD) + "31\n", "partition is None"),
+        (as_csv(GOOD).encode() + "31,tést\n".encode("latin-1"), "no table"),
+        (as_csv([*GOOD, (1, "test")]), "object 1 is in test and training_0"),
+        (as_csv([*GOOD, (6, "validation_3")]), "object 6 is in test and validation_3"),
+        (as_csv([*GOOD, (6, "test")]), "object 6 is twice in test"),
+        (as_csv([*GOOD, (1, "validation_2")]), "object 1 is in training_2 and validation_2"),
+        (as_csv(row for row in GOOD if row[1] != "test"), "no object is in test"),
+        (as_csv(row for row in GOOD if row[1] != "training_4"), "no object is in training_4"),
+        ("", "lacks the columns SNID, partition"),
+    ],
+)
+def test_bad_partitions_are_refused_before_the_archive_is_read(script, tmp_path, capsys, content, message):
+    file = tmp_path / "partitions.csv"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert run(script, tmp_path / "nowhere", tmp_path / "out", "--partition", str(file)) == 1
+    said = capsys.readouterr().err
+    assert message in said and str(file) in said and "nowhere" not in said
+
+
+def test_partition_as_parquet(script, tmp_path, capsys):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file, same = tmp_path / "partitions.parquet", tmp_path / "partitions.csv"
+    same.write_text(as_csv(GOOD))
+    wanted = script.given(same)
+    for kind in (int, str):  # ATAT's ids are text
+        columns = {"SNID": [kind(number) for number, _ in GOOD], "partition": [name for _, name in GOOD]}
+        parquet.write_table(pyarrow.table(columns), file)
+        found = script.given(file)
+        assert {name: ids.tolist() for name, ids in found.items()} == {n: ids.tolist() for n, ids in wanted.items()}
+    for junk in (b"PAR1 and nothing more PAR1", file.read_bytes()[:-9]):
+        file.write_bytes(junk)
+        assert run(script, tmp_path / "nowhere", tmp_path / "out", "--partition", str(file)) == 1
+        assert f"{file} is damaged or no table" in capsys.readouterr().err
 
 
 def test_the_experiment_reads_it(script, archive, tmp_path):
@@ -166,6 +231,17 @@ def test_second_run_does_nothing(script, archive, tmp_path, capsys):
     assert (out / sky.PREPARED).stat().st_ino != after.st_ino
 
 
+def test_a_damaged_result_does_not_count_as_finished(script, archive, tmp_path, capsys):
+    source, truth = archive
+    out = tmp_path / "out"
+    assert run(script, source, out) == 0
+    (out / sky.PREPARED).write_bytes(b"junk" * 1000)
+    assert script.main(["--out", str(out)]) == 1
+    assert "is not a prepared file; --source FOLDER" in capsys.readouterr().err
+    assert run(script, source, out) == 0
+    assert len(sky.load(out / sky.PREPARED)[0]) == len(truth)
+
+
 def test_a_tar_is_unpacked_and_a_cut_one_named(script, archive, tmp_path, capsys):
     source, truth = archive
     whole = tmp_path / "whole.tar"
@@ -178,6 +254,39 @@ def test_a_tar_is_unpacked_and_a_cut_one_named(script, archive, tmp_path, capsys
     cut.write_bytes(whole.read_bytes()[: whole.stat().st_size // 3])
     assert run(script, cut, tmp_path / "never") == 1
     assert "cut.tar" in capsys.readouterr().err and not (tmp_path / "never" / sky.PREPARED).exists()
+
+
+def test_archives_do_not_mix(script, tmp_path):
+    def packed(name: str, ids) -> Path:
+        folder = tmp_path / "packing" / "ELASTICC_TRAIN_TDE"
+        shutil.rmtree(folder, ignore_errors=True)
+        written(folder, "T_NONIaMODEL0-0001", ids, packed=False)
+        with tarfile.open(tmp_path / name, "w") as archive:
+            archive.add(folder, folder.name)
+        return tmp_path / name
+
+    def ids(source: Path, *options) -> list[int]:
+        assert run(script, source, tmp_path / "out", *options) == 0
+        return sky.load(tmp_path / "out" / sky.PREPARED)[0].ids.tolist()
+
+    assert ids(packed("a.tar", [1, 2])) == [1, 2]
+    assert ids(packed("b.tar", [3, 4])) == [3, 4]
+    again = packed("a.tar", range(100, 300))  # the same name
+    assert ids(again) == list(range(100, 300))
+    stray = next((tmp_path / "out").rglob("a/**/*_HEAD.FITS")).with_name("stray")
+    stray.touch()
+    assert ids(again) == list(range(100, 300)) and stray.exists()  # unpacked once
+    assert ids(again, "--force") == list(range(100, 300)) and not stray.exists()
+
+
+def test_a_flipped_bit_in_a_packed_file(script, tmp_path):
+    written(tmp_path, "T_NONIaMODEL0-0001", range(50))
+    path = tmp_path / "T_NONIaMODEL0-0001_PHOT.FITS.gz"
+    whole = path.read_bytes()
+    for place in np.linspace(len(whole) // 2, len(whole) - 1, 30).astype(int):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        with pytest.raises(sky.DataError, match=path.name):
+            script.table(path, ("MJD", "FLUXCAL"))
 
 
 def test_damaged_files_are_named_and_can_be_skipped(script, archive, tmp_path, capsys):
@@ -225,6 +334,76 @@ def test_garbled_heads_name_the_object(script, tmp_path, capsys, changes, messag
     assert run(script, tmp_path / "a", tmp_path / "out") == 1
     said = capsys.readouterr().err
     assert message in said and "object" in said and "T_NONIaMODEL0-0001_PHOT.FITS" in said
+
+
+@pytest.mark.parametrize(
+    ("place", "first", "last", "message", "left"),
+    [
+        (1, 0, -1, "after its last, is not one with MJD -777", [51, 53]),
+        (2, 0, -1, "after its last, is not one with MJD -777", [51, 52]),
+        (1, 1, 0, "before its first, is not one with MJD -777", [51, 53]),
+        (0, 1, 0, "before its first, is not one with MJD -777", [52, 53]),
+        (1, 1, 1, "before its first, is not one with MJD -777", [51, 53]),
+    ],
+)
+def test_pointers_that_miss_the_end_of_a_light_curve(script, tmp_path, capsys, place, first, last, message, left):
+    folder = tmp_path / "a" / "ELASTICC_TRAIN_TDE"
+    written(folder, "T_NONIaMODEL0-0001", [51, 52, 53], packed=False)
+    with fits.open(folder / "T_NONIaMODEL0-0001_HEAD.FITS", mode="update", memmap=False) as file:
+        file[1].data["PTROBS_MIN"][place] += first
+        file[1].data["PTROBS_MAX"][place] += last
+        file[1].data["NOBS"][place] += last - first
+    assert run(script, folder.parent, tmp_path / "out") == 1
+    said = capsys.readouterr().err
+    assert message in said and f"object {51 + place}" in said and "T_NONIaMODEL0-0001_PHOT.FITS" in said
+    assert run(script, folder.parent, tmp_path / "out", "--skip-bad") == 0
+    assert sky.load(tmp_path / "out" / sky.PREPARED)[0].ids.tolist() == left
+
+
+def test_a_table_cut_off_after_a_light_curve(script, tmp_path, capsys):
+    folder = tmp_path / "a" / "ELASTICC_TRAIN_TDE"
+    rows = sum(len(part) for part in written(folder, "T_NONIaMODEL0-0001", [51, 52], packed=False).values())
+    with fits.open(folder / "T_NONIaMODEL0-0001_PHOT.FITS", mode="update", memmap=False) as file:
+        file[1].data = file[1].data[:-1]
+    assert run(script, folder.parent, tmp_path / "out") == 1
+    assert f"object 52: row {rows + 2}, after its last" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_two_objects_that_share_rows(script, tmp_path, capsys, ends):
+    folder = tmp_path / "a" / "ELASTICC_TRAIN_TDE"
+    truth = written(folder, "T_NONIaMODEL0-0001", [51, 52, 53], packed=False, ends=ends)
+    assert run(script, folder.parent, tmp_path / "out") == 0  # with the rows with MJD -777 and without
+    curves, _ = sky.load(tmp_path / "out" / sky.PREPARED)
+    assert curves.time.tolist() == [row[0] for rows in truth.values() for row in rows]
+    with fits.open(folder / "T_NONIaMODEL0-0001_HEAD.FITS", mode="update", memmap=False) as file:
+        for name in ("PTROBS_MIN", "PTROBS_MAX", "NOBS"):
+            file[1].data[name][1] = file[1].data[name][0]
+    assert run(script, folder.parent, tmp_path / "out", "--force") == 1
+    said = capsys.readouterr().err
+    assert "object 51" in said and f"rows 1 to {len(truth[51])}, and so does another object" in said
+    assert run(script, folder.parent, tmp_path / "out", "--force", "--skip-bad") == 0  # nobody knows whose they are
+    assert sky.load(tmp_path / "out" / sky.PREPARED)[0].ids.tolist() == [53]
+
+
+def test_times_in_float32_are_refused(script, tmp_path, capsys):
+    folder = tmp_path / "a" / "ELASTICC_TRAIN_TDE"
+    written(folder, "A_NONIaMODEL0-0001", [51], mjd="E")
+    written(folder, "B_NONIaMODEL0-0001", [52])
+    assert run(script, folder.parent, tmp_path / "out") == 1
+    assert "A_NONIaMODEL0-0001_PHOT.FITS.gz: MJD is float32; expected float64" in capsys.readouterr().err
+    assert run(script, folder.parent, tmp_path / "out", "--skip-bad") == 0
+    assert sky.load(tmp_path / "out" / sky.PREPARED)[0].ids.tolist() == [52]
+
+
+def test_ids_too_long_for_the_result_are_refused(script, tmp_path, capsys):
+    folder = tmp_path / "a" / "ELASTICC_TRAIN_Cepheid"
+    written(folder, "C_NONIaMODEL0-0001", [9 * 10**15, 52])  # 1000000 goes before them
+    assert run(script, folder.parent, tmp_path / "out") == 1
+    said = capsys.readouterr().err
+    assert f"object {9 * 10**15}: SNID is '1000000{9 * 10**15}'" in said and "below 2**63" in said
+    assert run(script, folder.parent, tmp_path / "out", "--skip-bad") == 0
+    assert sky.load(tmp_path / "out" / sky.PREPARED)[0].ids.tolist() == [100000052]
 
 
 def test_bad_values_name_the_object(script, tmp_path, capsys):
