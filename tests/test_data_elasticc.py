@@ -114,6 +114,8 @@ def test_everything_arrives(script, archive, tmp_path, capsys):
     assert f"{len(truth)} light curves" in said and "partition: drawn" in said
     with h5py.File(tmp_path / "out" / sky.PREPARED) as file:
         assert file.attrs["partition"] == "drawn"
+    with pytest.raises(sky.DataError, match="was drawn, not given; set partition=drawn"):
+        ELAsTiCC.paper().curves(0, tmp_path / "out" / sky.PREPARED)
     assert [path.name for path in (tmp_path / "out").iterdir()] == [sky.PREPARED]
 
 
@@ -200,7 +202,7 @@ def test_the_experiment_reads_it(script, archive, tmp_path):
     source, _ = archive
     assert run(script, source, tmp_path / "out") == 0
     exp = ELAsTiCC.paper().replace(encoder="16x2x1x32", decoder="16x2x1x32", epochs=1, pretrain_epochs=1, batch=8,
-                                   pretrain_batch=8)  # fmt: skip
+                                   pretrain_batch=8, partition="drawn")  # fmt: skip
     data = exp.data(0, tmp_path / "out" / sky.PREPARED)
     assert exp.classes == 20 and len(data.valid) >= 1
     model, _ = exp.train(data, 0)
