@@ -168,17 +168,15 @@ def missing(names: list[str] | None = None) -> list[Planned]:
 
 
 def commands(*names: str) -> str:
-    """A command for every wish of some experiments, and one for all that has no record yet."""
-    lines, left = [], 0
-    for name in names:
-        for wish in wishes(name):
-            done = sum(_recorded(planned.path) for planned in wish)
-            note = "" if done == len(wish) else f"   # {done} of {len(wish)} recorded" if done else "   # not run yet"
-            lines.append(command_of(wish) + note)
-            left += len(wish) - done
-    if left:
-        lines.append(f"python -m romae_lite campaign {' '.join(names)}   # all that is not recorded yet")
-    return "\n".join(lines)
+    """What repeats the records that some experiments ask for, and makes those that are missing: a command a line."""
+    lines = {"": [], "# recorded in part:": [], "# not run yet:": []}
+    for wish in (wish for name in names for wish in wishes(name)):
+        done = sum(_recorded(planned.path) for planned in wish)
+        head = "" if done == len(wish) else "# recorded in part:" if done else "# not run yet:"
+        lines[head].append(command_of(wish))
+    if lines["# recorded in part:"] or lines["# not run yet:"]:
+        lines["# all that is missing:"] = [f"python -m romae_lite campaign {' '.join(names)}"]
+    return "\n".join(line for head, several in lines.items() if several for line in (head, *several) if line)
 
 
 def campaign(

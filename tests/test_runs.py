@@ -264,29 +264,34 @@ def test_campaign_does_what_is_missing(small_campaign, capsys):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_commands_say_what_the_campaign_does(name, no_arrays):
-    *lines, last = runs.commands(name).splitlines()
+def test_commands_are_those_of_the_campaign(name, no_arrays):
+    first, *lines, before_last, last = runs.commands(name).splitlines()
     planned = set()
     for line in lines:
-        words = line.removesuffix("   # not run yet").split()
+        words = line.split()
         options = list(zip(words[5::2], words[6::2], strict=True))
         changes = tuple(assignment(value) for flag, value in options if flag == "--set")
         (preset,) = (value for flag, value in options if flag == "--preset")
         (numbers_,) = (seeds(value) for flag, value in options if flag == "--seeds")
         planned |= {Planned(experiment=words[4], preset=preset, seed=s, overrides=changes) for s in numbers_}
     assert planned == set(runs.missing([name]))
-    assert last.startswith(f"python -m romae_lite campaign {name} ")
+    assert (first, before_last, last) == (
+        "# not run yet:", "# all that is missing:", f"python -m romae_lite campaign {name}",
+    )  # fmt: skip
 
 
 def test_commands_say_what_is_recorded(small_campaign):
+    paper, quick = (
+        f"python -m romae_lite run spirals --preset {p} --seeds {s}" for p, s in (("paper", "0-1"), ("quick", "0"))
+    )
+    missing = ["# all that is missing:", "python -m romae_lite campaign spirals"]
     runs.run(Planned(experiment="spirals", preset="paper", seed=1))
+    said = runs.commands("spirals").splitlines()
+    assert said == ["# recorded in part:", paper, "# not run yet:", quick, *missing]
     runs.run(Planned(experiment="spirals", preset="quick", seed=0))
-    assert runs.commands("spirals").splitlines()[:2] == [
-        "python -m romae_lite run spirals --preset paper --seeds 0-1   # 1 of 2 recorded",
-        "python -m romae_lite run spirals --preset quick --seeds 0",
-    ]
+    assert runs.commands("spirals").splitlines() == [quick, "# recorded in part:", paper, *missing]
     runs.run(Planned(experiment="spirals", preset="paper", seed=0))
-    assert "campaign" not in runs.commands("spirals")
+    assert runs.commands("spirals").splitlines() == [paper, quick]
 
 
 def test_campaign_stops_in_time_and_goes_on(small_campaign, monkeypatch):
