@@ -193,7 +193,7 @@ class Frequencies(Masked):
         mse_noisy, mse_clean  at the hidden points, to the noisy values and to the clean curve
         mse_fft               between the spectra of the series with its hidden points filled in and of the clean one:
                               mean over all `length` bins of |difference / length|^2 (D16)
-        ..._leaked            on training series, with the noise and the masks that they were trained with
+        ..._leaked            on training series, with their noise, and where `fixed_masks` with the masks of training
         ..._3hz, ..._1hz_24hz of one sine, of two; ..._pairs_mean, _min, _max over all pairs
         snr                   power of the clean series over that of the noise
         """

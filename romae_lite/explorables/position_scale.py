@@ -95,15 +95,17 @@ def explorable(
         {name: rounded([getattr(s, name) for s in found]) for name in ("mean", "low", "high")} | {"runs": found[0].n}
         for found in (summaries(metrics[scale]) for scale in scales)
     ]
-    everything = [metric for scale in scales for metric in metrics[scale]]
+    seeds = max(
+        metrics.values(), key=len
+    )  # runs at all scales share the seeds' test sets: what the baselines differ in
     singles = {name: case for name, case in packed["cases"].items() if "+" not in name}
     for case in singles.values():
         case["romae"] = [[of_model[level]] for of_model in case["romae"]]
         case["harmonic"] = [case["harmonic"][level]]
     data = {
         "scales": scales, "curves": curves, "top": top, "dim": dim, "p": p, "base": base, "fresh": round(dim / 3, 1),
-        "harmonic": rounded([s.mean for s in summaries(everything, "_harmonic")]),
-        "zero": rounded([s.mean for s in summaries(everything, "_zero")]),
+        "harmonic": rounded([s.mean for s in summaries(seeds, "_harmonic")]),
+        "zero": rounded([s.mean for s in summaries(seeds, "_zero")]),
         "paper": {str(f): v for f, v in sorted((paper or {}).items())},
         "unit": packed["unit"], "length": packed["length"], "frequencies": packed["frequencies"],
         "levels": [packed["levels"][level]], "cases": singles,
