@@ -5,7 +5,7 @@ function explorable(root, data, kit) {
     {id: "float32", name: "float32 throughout", colour: "var(--romae-vermillion)", mark: (x, y) => `M${x - 2.4} ${y + 2}h4.8l-2.4-4.4z`},
     {id: "rope", name: "this package", colour: "var(--romae-blue)", mark: (x, y) => `M${x - 2} ${y}a2 2 0 1 0 4 0a2 2 0 1 0-4 0z`},
     {id: "float64", name: "float64 throughout", colour: "var(--romae-grey)", mark: (x, y) => `M${x - 1.8} ${y - 1.8}h3.6v3.6h-3.6z`}];
-  // Every operation rounded to float32, as float32 hardware rounds it; or the remainder taken first, and one rounding after it.
+  // Positions, angles, cosines and sines rounded to float32, as float32 hardware rounds them, sums in float64; or the remainder taken first, and one rounding after it.
   const angle = (position, theta, way) => way === "float32" ? f32(f32(position) * f32(theta)) : way === "float64" ? position * theta : f32((position * theta) % TURN);
   const score = (shift, way) => {
     const narrow = way === "float64" ? v => v : f32;
