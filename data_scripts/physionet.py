@@ -1,6 +1,6 @@
 """PhysioNet/CinC Challenge 2012: fetch sets A and B, check them, and prepare one file for chapter 07.
 
-    python data_scripts/physionet.py                          download (9 MB), check, prepare
+    python data_scripts/physionet.py                          download (about 13 MB), check, prepare
     python data_scripts/physionet.py --source FOLDER          the same from archives or folders that are here already
 
 FOLDER holds set-a and set-b, either as .tar.gz, .tar.xz or .tar.bz2, or unpacked as folders of .txt files. The result,

@@ -27,6 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     add.add_argument("--set", dest="overrides", action="append", type=assignment, default=[], metavar="NAME=VALUE")
     add.add_argument("--device", choices=("cpu",), help="default: the best there is")
     add.add_argument("--force", action="store_true", help="run again where a record exists")
+    add.add_argument("--baselines", action="store_true", help="train nothing; renew the record's baselines")
 
     add = commands.add_parser("campaign", help="do whatever records are missing, most valuable first")
     add.add_argument("experiments", nargs="*", help="only these")
@@ -75,6 +76,10 @@ def do_run(options) -> int:
         planned = runs.Planned(
             experiment=options.experiment, preset=options.preset, seed=seed, overrides=tuple(options.overrides)
         )
+        if options.baselines:
+            runs.rescore(planned)
+            print(f"{planned.path}: baselines renewed")
+            continue
         had = planned.path.exists() and not options.force
         record = runs.run(planned, log=printer(), device=options.device, force=options.force)
         print(f"{planned.path}{' (already recorded)' if had else ''}")

@@ -1,6 +1,8 @@
 """PhysioNet: the tokens, the two masks, the metric and the baselines, against slow references."""
 
 import dataclasses
+import io
+import tarfile
 
 import numpy as np
 import pytest
@@ -51,7 +53,8 @@ def test_parse():
     ("line", "message"),
     [
         ("00:07,HR", "line 3"), ("0:07,HR,70", "line 3"), ("48:01,HR,70", "line 3"), ("00:07,Mood,70", "line 3"),
-        ("00:07,HR,seventy", "line 3"), ("00:07,HR,nan", "line 3"), ("00:07,HR,7\ufffd", "line 3"),
+        ("00:07,HR,seventy", "line 3"), ("00:07,HR,nan", "line 3"), ("00:07,HR,1e39", "line 3"),
+        ("00:07,HR,1_0", "line 3"), ("00:07,HR,7\ufffd", "line 3"),
         ("00:07,HR,70,1", "line 3"), ("07:60,HR,70", "line 3"), ("-1:30,HR,70", "line 3"), ("00:7,HR,7", "line 3"),
     ],
 )  # fmt: skip
@@ -95,6 +98,19 @@ def test_fingerprint_sees_every_value_and_no_order(records):
         assert dataclasses.replace(records, **{name: changed}).fingerprint() != records.fingerprint()
 
 
+def test_an_empty_folder_does_not_hide_an_archive(tmp_path):
+    for part in icu.SETS:
+        (tmp_path / part).mkdir()
+    with pytest.raises(icu.DataError, match="neither a folder set-a with records nor"):
+        list(icu.texts(tmp_path))
+    for part in icu.SETS:
+        with tarfile.open(tmp_path / f"{part}.tar.gz", "w:gz") as packed:
+            member = tarfile.TarInfo(f"{part}/1.txt")
+            member.size = 5
+            packed.addfile(member, io.BytesIO(b"hello"))
+    assert [text for _, text in icu.texts(tmp_path)] == ["hello", "hello"]
+
+
 def test_simulated_cannot_pass_for_real(records):
     with pytest.raises(icu.DataError, match="8000"):
         records.verify()
@@ -112,6 +128,8 @@ def test_missing_data_says_what_to_do(tmp_path, monkeypatch):
 def test_found_by_environment(records, tmp_path, monkeypatch):
     records.save(tmp_path / "physionet2012" / icu.PREPARED)
     monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
+    with pytest.raises(icu.DataError, match="8000"):  # a part of the records is no paper's run
+        PhysioNet.paper().data(0)
     exp = PhysioNet.paper().replace(records=20)
     assert sum(len(part) for part in exp.data(0)) == 20
     assert str(tmp_path) not in str(exp.config())

@@ -294,6 +294,26 @@ def test_commands_say_what_is_recorded(small_campaign):
     assert runs.commands("spirals").splitlines() == [paper, quick]
 
 
+def test_baselines_are_renewed_without_training(small_campaign, monkeypatch):
+    planned = Planned(experiment="spirals", preset="paper", seed=0)
+    with pytest.raises(FileNotFoundError):
+        runs.rescore(planned)
+    before = runs.run(planned)
+    monkeypatch.setattr(Spirals, "train", None)
+    monkeypatch.setattr(Spirals, "compare", lambda *_: {"rmse_clean_new": 0.5})
+    assert main(["run", "spirals", "--preset", "paper", "--baselines"]) == 0
+    after = results.load(planned.path)
+    assert after.metrics == before.metrics | {"rmse_clean_new": 0.5}
+    assert after.versions == before.versions | {"baselines": runs.commit()}
+    assert (after.history, after.commit, after.created) == (before.history, before.commit, before.created)
+    monkeypatch.setattr(runs, "fingerprint", lambda _: "other")
+    with pytest.raises(runs.Stale, match="other data"):
+        runs.rescore(planned)
+    monkeypatch.setattr(Spirals, "paper", classmethod(lambda cls: cls(**TINY | {"lr": 0.5})))
+    with pytest.raises(runs.Stale, match="other settings"):
+        runs.rescore(planned)
+
+
 def test_campaign_stops_in_time_and_goes_on(small_campaign, monkeypatch):
     """A clock that moves one second whenever it is asked: once before each run and after each step."""
     ticks = iter(range(10**6))

@@ -42,16 +42,12 @@ def _by_channel(tokens: Tokens, hidden: np.ndarray, guess: Callable) -> np.ndarr
     return out
 
 
-def boosted(
-    train: tuple[Tokens, np.ndarray], test: tuple[Tokens, np.ndarray], rows: int = 200_000, seed: int = 0
-) -> np.ndarray:
-    """Gradient-boosted trees (scikit-learn) on `features` of the visible values, fitted to `rows` hidden values of the
+def boosted(train: tuple[Tokens, np.ndarray], test: tuple[Tokens, np.ndarray], seed: int = 0) -> np.ndarray:
+    """Gradient-boosted trees (scikit-learn) on `features` of the visible values, fitted to the hidden values of the
     training records. train, test: tokens and their mask. ImportError without scikit-learn."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     x, y = features(*train)
-    chosen = np.random.default_rng(seed).permutation(len(y))[:rows]
-    x, y = x[chosen], y[chosen]
     varies = [bool((column > np.fmin.reduce(column)).any()) for column in x.T]  # the library refuses constant columns
     trees = HistGradientBoostingRegressor(
         max_iter=100, max_leaf_nodes=63, early_stopping=False, categorical_features=[0], random_state=seed

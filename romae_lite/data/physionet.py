@@ -8,7 +8,6 @@ into the book's one shape.
 
 import hashlib
 import io
-import math
 import re
 import tarfile
 from collections.abc import Iterator
@@ -135,7 +134,7 @@ def parse(text: str, where: str) -> tuple[int, list[tuple[int, int, float]]]:
             hour, past = time.split(":")
             minute, value = 60 * int(hour) + int(past), float(value)
             good = len(time) == 5 and (hour + past).isdigit() and past < "60"
-            good = good and minute <= HORIZON and math.isfinite(value)
+            good = good and minute <= HORIZON and abs(value) < 1e30 and "_" not in line  # float32; float() takes 1_0
             if name == "RecordID":
                 record = int(value)
             elif good and not ((channel := _INDEX[name]) in _MISSING and value == -1):
@@ -157,13 +156,13 @@ def texts(folder: Path, skip_bad: bool = False) -> Iterator[tuple[str, str | Dat
     DataError where a set is missing or an archive is damaged; with skip_bad, a damaged archive ends where the damage
     begins, and the error takes the place of a text."""
     for part in SETS:
-        if (folder / part).is_dir():
-            for path in sorted((folder / part).glob("[0-9]*.txt")):
+        if unpacked := sorted((folder / part).glob("[0-9]*.txt")):
+            for path in unpacked:
                 yield f"{part}/{path.name}", path.read_text(encoding="utf-8", errors="replace")
             continue
         archive = next((folder / (part + end) for end in PACKED if (folder / (part + end)).is_file()), None)
         if archive is None:
-            raise DataError(f"{folder} has neither a folder {part} nor {part}{' or '.join(PACKED)}")
+            raise DataError(f"{folder} has neither a folder {part} with records nor {part}{' or '.join(PACKED)}")
         last = "none"
         try:
             with tarfile.open(archive, "r|*") as packed:
