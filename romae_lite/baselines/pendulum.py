@@ -25,8 +25,9 @@ def kalman(frames: np.ndarray, numbers: np.ndarray, starts: int = 64) -> np.ndar
     rod looks like. It learns nothing.
 
     The noise in a picture is taken for Gaussian, of the variance that its uniform noise has, so this is no bound on
-    what is possible; but one that a learnt model should be compared with. Where none of the clear frames at the start
-    was kept, it tries `starts` angles and takes the one that explains the clip best.
+    what is possible; but one that a learnt model should be compared with. Where a frame shows that it has lost the rod,
+    it begins anew from there; the thresholds for that were chosen on validation clips. Where none of the clear frames
+    at the start was kept, it tries `starts` angles and takes the one that explains the clip best.
     """
     start = _circle()[0][_likelihood(frames[:, 0]).argmax(1)]  # what the first frame looks like
     angles, _ = _smooth(frames, numbers, start)

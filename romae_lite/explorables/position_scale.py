@@ -95,9 +95,7 @@ def explorable(
         {name: rounded([getattr(s, name) for s in found]) for name in ("mean", "low", "high")} | {"runs": found[0].n}
         for found in (summaries(metrics[scale]) for scale in scales)
     ]
-    seeds = max(
-        metrics.values(), key=len
-    )  # runs at all scales share the seeds' test sets: what the baselines differ in
+    seeds = max(metrics.values(), key=len)  # a seed has one test set, whatever the scale: the baselines' numbers repeat
     singles = {name: case for name, case in packed["cases"].items() if "+" not in name}
     for case in singles.values():
         case["romae"] = [[of_model[level]] for of_model in case["romae"]]
