@@ -152,18 +152,20 @@ def rescore(planned: Planned) -> Record:
     """Renew what a record says of the baselines, without training. Its versions["baselines"] is then the commit that
     they were computed with.
 
-    Raises FileNotFoundError where there is no record, Stale where it was made with other settings or other data.
+    Raises FileNotFoundError where there is no record, Stale where it was made with other settings or other data, Busy
+    where another process is on it.
     """
-    exp, record = planned.build(), results.load(planned.path)
-    if record.config != exp.config():
-        raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
-    data = exp.data(planned.seed)
-    if fingerprint(data) != record.data_fingerprint:
-        raise Stale(f"{planned.path} was made on other data")
-    versions_ = record.versions | {"baselines": commit()}
-    record = replace(record, metrics=record.metrics | exp.compare(data), versions=versions_)
-    record.save(planned.path)
-    return record
+    with _locked(planned.checkpoint):
+        exp, record = planned.build(), results.load(planned.path)
+        if record.config != exp.config():
+            raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
+        data = exp.data(planned.seed)
+        if fingerprint(data) != record.data_fingerprint:
+            raise Stale(f"{planned.path} was made on other data")
+        versions_ = record.versions | {"baselines": commit()}
+        record = replace(record, metrics=record.metrics | exp.compare(data), versions=versions_)
+        record.save(planned.path)
+        return record
 
 
 def wishes(name: str) -> list[list[Planned]]:

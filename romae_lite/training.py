@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -94,6 +95,11 @@ def mixed(*key: int) -> int:
     return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 1)
 
 
+def forked(device: torch.device) -> AbstractContextManager:
+    """torch.random.fork_rng for the CPU and this device alone: left to itself it goes to every GPU of the machine."""
+    return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
+
+
 def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
     """Accelerator on the best device there is (or device="cpu"), in the given precision."""
     if precision == "auto":
@@ -156,7 +162,7 @@ def fit(
     running = torch.zeros((), device=accelerator.device)
     running += state.running
     trained.train()
-    with torch.random.fork_rng():  # the reader's global generator stays as it was
+    with forked(accelerator.device):  # the reader's global generators stay as they were
         for step in range(state.step, total):
             epoch, i = divmod(step, per_epoch)
             if i == 0 or step == state.step:

@@ -12,7 +12,7 @@ from romae_lite.baselines import physionet as predictors
 from romae_lite.data import physionet as icu
 from romae_lite.experiments.physionet import PhysioNet, hide_rows
 from romae_lite.masking import split
-from romae_lite.tokens import by_length, padding_share, trim
+from romae_lite.tokens import Tokens, by_length, padding_share, trim
 from romae_lite.training import seeded
 
 TINY = {"encoder": "16x2x1x32", "decoder": "16x2x1x32", "records": 40, "epochs": 1, "batch": 8}
@@ -325,6 +325,18 @@ def test_score_of_plausible_values():
     score = PhysioNet.score(np.zeros((1, 5)), tokens)
     assert score["mse"] == pytest.approx((value[3] ** 2 + value[4] ** 2) / 2, rel=1e-6)
     assert score["mse_plausible"] == pytest.approx(value[4] ** 2, rel=1e-6)
+
+
+def test_a_value_on_the_edge_of_its_range_is_plausible(data):
+    """Standardised in float32 and back: a saturation of 100 % must not become more than the 100 that there is."""
+    channel = icu.CHANNELS.index("SaO2")
+    mean, std = torch.rand(2, 500, 2, generator=torch.Generator().manual_seed(0)) * 20 + 3
+    values = (100 - mean.double() - 77) / std.double()
+    position = torch.tensor([[0.0, channel], [1.0, channel]]).expand(500, 2, 2)
+    aux = {"hidden": torch.ones(500, 2, dtype=bool), "mean": mean + 77, "std": std}
+    tokens = Tokens(values=values[..., None], positions=position, aux=aux)
+    score = PhysioNet.score(np.zeros((500, 2)), tokens)
+    assert score["mse_plausible"] == score["mse"]
 
 
 def test_baselines_like_slow_ones(data):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from romae_lite.baselines.stars import posterior_mean
 from romae_lite.data.pictures import TYPEFACES, digit_tokens, digits, glyphs, light_curve, stars
 from romae_lite.tokens import unpatchify
 
@@ -69,6 +70,25 @@ def test_stars_are_noisy_samples_of_their_curve():
     np.testing.assert_allclose(between, tokens.aux["clean"][0, :, 0], atol=0.05)  # linear between points 0.25 apart
     gaps = tokens.positions.diff(dim=1)
     assert gaps.min() >= 0 and gaps.std() > 0.5  # in order, and irregular
+
+
+def test_posterior_mean_like_weighted_draws_from_the_prior():
+    """Importance sampling knows no grid; within five of its own standard errors, and a hundredth for the grid."""
+    tokens = stars(4, rng())
+    time, value = tokens.positions[..., 0].numpy(), tokens.values[..., 0].double().numpy()
+    hidden = np.arange(40) % 7 != 3
+    found = posterior_mean(time, value, np.broadcast_to(hidden, value.shape), noise=0.3)
+    draws = np.random.default_rng(1)
+    period, amplitude, phase = (draws.uniform(*ends, (400_000, 1)) for ends in ((8, 20), (0.6, 1.2), (0, 1)))
+    for i in range(len(value)):
+        curves = light_curve(time[i], period, amplitude, phase)  # (draws, 40)
+        distance = ((curves - value[i])[:, ~hidden] ** 2).sum(1) / (2 * 0.3**2)
+        weight = np.exp(distance.min() - distance)
+        weight /= weight.sum()
+        mean = weight @ curves
+        error = np.sqrt(weight**2 @ (curves - mean) ** 2)
+        assert error.max() < 0.05 < curves.std() / 10  # the check is worth something
+        assert (np.abs(found[i] - mean) < 5 * error + 0.01).all()
 
 
 @pytest.mark.parametrize("call", [lambda: digits(0, rng()), lambda: stars(0, rng()), lambda: stars(1, rng(), points=1)])

@@ -188,6 +188,8 @@ def test_two_processes_do_not_run_the_same(no_arrays, capsys):
     with runs._locked(planned().checkpoint):
         assert main(["run", "spirals", *SET]) == 2
         assert "another process is at work" in capsys.readouterr().err
+        with pytest.raises(runs.Busy):
+            runs.rescore(planned())
         assert runs.run(planned(seed=1))  # another run is free
     assert main(["run", "spirals", *SET]) == 0
 

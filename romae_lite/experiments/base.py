@@ -203,8 +203,8 @@ def numpy_rng(seed: int, *stream: int) -> np.random.Generator:
 
 def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
     """A model with the weights that belong to this seed; the global generator stays as it was."""
-    with torch.random.fork_rng():
-        torch.manual_seed(mixed(seed, 0))
+    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, whatever GPUs there are
+        torch.default_generator.manual_seed(mixed(seed, 0))
         return build()
 
 

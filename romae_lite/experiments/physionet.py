@@ -171,12 +171,13 @@ class PhysioNet(Masked):
             t.cpu().double().numpy()[hidden] for t in (tokens.values[..., 0], tokens.aux["mean"], tokens.aux["std"])
         )
         error = prediction[hidden] - value
+        alive = icu.plausible(channel, (mean + std * value).round(3))  # 100 % has become 100.000004 in float32
         count = np.bincount(channel, minlength=len(CHANNELS))
         each = np.bincount(channel, error**2, len(CHANNELS)) / np.maximum(count, 1)
         found = {
             "mse": float(np.mean(error**2)),
             "mae": float(np.mean(np.abs(error))),
-            "mse_plausible": float(np.mean(error[icu.plausible(channel, mean + std * value)] ** 2)),
+            "mse_plausible": float(np.mean(error[alive] ** 2)),
             "mse_balanced": float(each[count > 0].mean()),
         }
         return found | {f"mse_{CHANNELS[c]}": float(each[c]) for c in np.flatnonzero(count)}

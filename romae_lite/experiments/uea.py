@@ -17,7 +17,7 @@ from ..data import uea as archive
 from ..data.uea import SETS, NotHere, Series
 from ..model import RoMAE, RoMAEPredictor
 from ..tokens import Tokens, trim
-from ..training import mixed, seeded
+from ..training import forked, mixed, seeded
 from .base import Splits, numpy_rng, setting
 from .classification import Classification
 
@@ -209,7 +209,7 @@ class UEA(Classification):
         if not (self.dropout or self.drop_path):
             return found | {"accuracy_train_mode": found["accuracy"]}
         label, passes = tokens.aux["label"].cpu(), []
-        with torch.random.fork_rng():
+        with forked(next(model.parameters()).device):
             for i in range(5):
                 torch.manual_seed(mixed(0, 6, i))
                 passes.append(self.score(self.logits(model, tokens, train_mode=True), label)["accuracy"])

@@ -1,0 +1,91 @@
+"""What would crash on a GPU, found without one (see pretend_gpu): experiments from data to record, and chapters."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+from romae_lite import results
+from romae_lite.runs import Planned, run
+
+SMALL = {  # the spirals' run is in chapter 05
+    "position": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
+    "position_range": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
+    "frequencies": {"epochs": 1, "n_train": 64, "n_test": 8},
+    "synthetic": {"n_train": 320, "n_valid": 10, "n_test": 10},
+    "physionet": {"records": 60, "epochs": 1},
+    "pendulum": {"epochs": 2, "n_train": 50, "n_valid": 10, "n_test": 10},
+    "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1},
+    "elasticc": {"n_train": 150, "n_test": 60, "epochs": 1},
+}
+CHAPTERS = {
+    "01_rope": {"n_train": 320},
+    "02_cls": {"epochs": 1, "n_train": 640},
+    "03_autoencoder": {"epochs": 1, "batch": 500},
+    "04_frequencies": {"epochs": 1},
+    "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},
+    "06_synthetic": {"n_train": 640},
+    "07_physionet": {"records": 100, "epochs": 1},
+    "08_pendulum": {"epochs": 1, "n_train": 64},
+    "09_uea": {"epochs": 1, "pretrain_epochs": 1},
+    "10_elasticc": {"epochs": 1, "n_train": 200, "n_test": 80},
+}
+
+
+def python(*words, **environment) -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"} | environment
+    return subprocess.run(
+        [sys.executable, *map(str, words)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=800
+    )
+
+
+@pytest.mark.parametrize(
+    "code, error",
+    [
+        ("torch.ones(3, device='cuda') + torch.ones(3)", "found tensors on cuda:0 and on the CPU"),
+        ("torch.ones(3)[torch.ones(1, device='cuda').long()]", "found tensors on cuda:0 and on the CPU"),
+        ("torch.ones(3, device='cuda').numpy()", "can't convert cuda:0"),
+        ("np.asarray(torch.ones(3).to('cuda'))", "can't convert cuda:0"),
+        ("torch.rand(3, device='cuda', generator=torch.Generator())", "expected a generator on cuda:0"),
+        ("torch.ones(3).double().to('mps')", "float64"),
+    ],
+)
+def test_the_pretence_objects_where_a_gpu_would(code, error):
+    kind = "mps" if "mps" in code else "cuda"
+    done = python("-c", f"import numpy as np, torch, pretend_gpu; pretend_gpu.install({kind!r}); {code}")
+    assert done.returncode == 1 and error in done.stderr.splitlines()[-1], done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    "experiment, kind, precision", [*((name, "mps", "fp32") for name in SMALL), ("uea", "cuda", "auto")]
+)
+def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, experiment, kind, precision):
+    """From data to record, and it starts in the numbers of a CPU."""
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    monkeypatch.setenv("ROMAE_CHECKPOINTS", str(tmp_path))
+    settings = SMALL[experiment] | {"precision": precision}
+    changes = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    command = ("romae_lite", "run", experiment, "--preset", "quick", *changes)
+    done = python("tests/pretend_gpu.py", kind, *command)
+    assert done.returncode == 0, done.stderr[-3000:]
+    planned = Planned(experiment=experiment, preset="quick", seed=0, overrides=tuple(settings.items()))
+    gpu = results.load(planned.path)
+    assert gpu.device.startswith("mps" if kind == "mps" else "no GPU, but a pretence")
+    assert gpu.precision == ("bf16" if precision == "auto" else "fp32")
+    cpu = run(planned, device="cpu", force=True)
+    assert gpu.metrics.keys() == cpu.metrics.keys()
+    # float32: other kernels, other rounding. bfloat16 keeps two to three digits of each product.
+    assert gpu.history[0]["loss"] == pytest.approx(cpu.history[0]["loss"], rel=1e-4 if precision == "fp32" else 2e-2)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_chapters_run_on_a_gpu(tmp_path, chapter):
+    startup = tmp_path / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "gpu.py").write_text("import pretend_gpu\npretend_gpu.install('cuda')\n")
+    changes = [word for name, value in CHAPTERS[chapter].items() for word in ("-p", name, str(value))]
+    words = ("-m", "papermill", f"notebooks/{chapter}.ipynb", tmp_path / "out.ipynb", *changes)
+    done = python(*words, IPYTHONDIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr[-3000:]
