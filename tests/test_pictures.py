@@ -77,17 +77,17 @@ def test_posterior_mean_like_weighted_draws_from_the_prior():
     tokens = stars(4, rng())
     time, value = tokens.positions[..., 0].numpy(), tokens.values[..., 0].double().numpy()
     hidden = np.arange(40) % 7 != 3
-    found = posterior_mean(time, value, np.broadcast_to(hidden, value.shape), noise=0.3)
+    found = posterior_mean(time, value, np.broadcast_to(hidden, value.shape), noise=0.5)
     draws = np.random.default_rng(1)
-    period, amplitude, phase = (draws.uniform(*ends, (400_000, 1)) for ends in ((8, 20), (0.6, 1.2), (0, 1)))
+    period, amplitude, phase = (draws.uniform(*ends, (100_000, 1)) for ends in ((8, 20), (0.6, 1.2), (0, 1)))
     for i in range(len(value)):
         curves = light_curve(time[i], period, amplitude, phase)  # (draws, 40)
-        distance = ((curves - value[i])[:, ~hidden] ** 2).sum(1) / (2 * 0.3**2)
+        distance = ((curves - value[i])[:, ~hidden] ** 2).sum(1) / (2 * 0.5**2)
         weight = np.exp(distance.min() - distance)
         weight /= weight.sum()
         mean = weight @ curves
         error = np.sqrt(weight**2 @ (curves - mean) ** 2)
-        assert error.max() < 0.05 < curves.std() / 10  # the check is worth something
+        assert error.max() < 0.05  # against a spread of the curves of 0.7
         assert (np.abs(found[i] - mean) < 5 * error + 0.01).all()
 
 
