@@ -59,7 +59,7 @@ def test_the_pretence_objects_where_a_gpu_would(code, error):
 
 
 @pytest.mark.parametrize(
-    "experiment, kind, precision", [*((name, "mps", "fp32") for name in SMALL), ("uea", "cuda", "auto")]
+    "experiment, kind, precision", [*((name, "mps", "fp32") for name in SMALL), ("pendulum", "cuda", "auto")]
 )
 def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, experiment, kind, precision):
     """From data to record, and it starts in the numbers of a CPU."""
