@@ -134,8 +134,8 @@ class FeedForward(nn.Module):
 
 
 def norm(dim: int) -> nn.RMSNorm:
-    """RMSNorm with the authors' tiny eps: a token that is all zeros would meet a gradient a million times too large,
-    which is why the mask token does not start at zero (deviation D3)."""
+    """RMSNorm with the authors' tiny eps, which multiplies the gradient of a token that is all zeros by a million: that
+    is why the mask token does not start at zero (deviation D3)."""
     return nn.RMSNorm(dim, eps=1e-12)
 
 

@@ -54,7 +54,7 @@ def test_parse():
     [
         ("00:07,HR", "line 3"), ("0:07,HR,70", "line 3"), ("48:01,HR,70", "line 3"), ("00:07,Mood,70", "line 3"),
         ("00:07,HR,seventy", "line 3"), ("00:07,HR,nan", "line 3"), ("00:07,HR,1e39", "line 3"),
-        ("00:07,HR,1_0", "line 3"), ("00:07,HR,7\ufffd", "line 3"),
+        ("00:07,HR,1_0", "line 3"), ("00:07,HR,7\ufffd", "line 3"), ("00:00,RecordID,inf", "line 3"),
         ("00:07,HR,70,1", "line 3"), ("07:60,HR,70", "line 3"), ("-1:30,HR,70", "line 3"), ("00:7,HR,7", "line 3"),
     ],
 )  # fmt: skip

@@ -139,7 +139,7 @@ def parse(text: str, where: str) -> tuple[int, list[tuple[int, int, float]]]:
                 record = int(value)
             elif good and not ((channel := _INDEX[name]) in _MISSING and value == -1):
                 rows.append((minute, channel, value))
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, OverflowError):
             good = False
         if not good:
             raise DataError(f"{where}: line {number} is {line[:60]!r}; expected hh:mm up to 48:00, parameter, number")

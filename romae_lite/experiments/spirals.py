@@ -47,7 +47,7 @@ class Spirals(Masked):
 
     @classmethod
     def paper(cls) -> "Spirals":
-        """Table 19: about 3500 steps; 25 to 40 minutes on two CPU cores."""
+        """Table 19: 3500 steps, about an hour on a CPU."""
         return cls()
 
     @classmethod

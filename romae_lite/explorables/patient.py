@@ -113,8 +113,9 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
         fallback=still(data, data["start"]),
         title="Two days in intensive care, with gaps",
         caption="Drag the marker, or the slider, to choose how much of the record the model sees; filled points are "
-        "seen, hollow ones are hidden from it. The curve is what RoMAE predicts for every hour of a channel, all "
-        "channels at once; errors count all hidden values of this patient, in standard deviations of their channels. "
+        "seen, hollow ones are hidden from it. The curve is what RoMAE predicts for every hour of a channel, "
+        "for all of these channels at once; errors count all hidden values of this patient, in standard deviations of "
+        "their channels. "
         f"{source}".rstrip(),
     )
 
