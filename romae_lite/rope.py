@@ -37,7 +37,7 @@ def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0) -> Tensor:
     if not base > 1:
         raise ValueError(f"base is {base}; it must be greater than 1")
     pair = torch.arange(dim // 2, dtype=torch.float64)
-    kept = int(p * dim // 2)
+    kept = int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999 in floating point
     return torch.where(pair < kept, base ** (-2 * pair / dim), 0.0)
 
 

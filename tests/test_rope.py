@@ -118,6 +118,13 @@ def test_float32_angles_would_not_do():
     assert abs(score(q, k, t[:1] + 1e6, t[1:] + 1e6, PositionEncoding()) - exact) <= limit
 
 
+@pytest.mark.parametrize("dim", [8, 60, 100, 180])
+def test_the_share_of_turning_pairs_is_exact(dim):
+    """In whole per cents, counted with whole numbers: 0.7 * 180 / 2 is a little less than 63 in floating point."""
+    for per_cent in range(101):
+        assert int((frequencies(dim, per_cent / 100) > 0).sum()) == per_cent * dim // 200
+
+
 def test_angles_are_reduced_and_exact():
     positions = torch.tensor([[[59_000.123], [-1e7], [1e7 + 0.25]]], dtype=torch.float64)
     phase = angles(positions, frequencies(8, 1.0))

@@ -36,7 +36,7 @@ function explorable(root, data, kit) {
     return x.map((v, i) => v * scale * gain[i]);
   }
   function stack({model, weights}, name, size, x, positions) {
-    const width = size.dim / size.heads, pairs = width / 2, perAxis = pairs / model.axes, kept = Math.floor(model.p * perAxis);
+    const width = size.dim / size.heads, pairs = width / 2, perAxis = pairs / model.axes, kept = Math.floor(model.p * perAxis + 1e-9);
     const turns = positions.map(position => Array.from({length: pairs}, (_, j) => {
       const i = j % perAxis, angle = i < kept ? position[Math.floor(j / perAxis)] * model.base ** (-i / perAxis) : 0;
       return [Math.cos(angle), Math.sin(angle)];

@@ -6,7 +6,7 @@ function explorable(root, data, kit) {
   const blue = "var(--romae-blue)", orange = "var(--romae-vermillion)", announce = kit.announcer(root);
 
   // --- numbers --------------------------------------------------------------------------------------------------------
-  const kept = Math.floor(data.p * data.dim / 2), pairs = data.dim / 2;
+  const kept = Math.floor(data.p * data.dim / 2 + 1e-9), pairs = data.dim / 2;
   const thetas = Array.from({length: pairs}, (_, i) => i < kept ? data.base ** (-2 * i / data.dim) : 0);
   const kernel = distance => thetas.reduce((sum, theta) => sum + Math.cos(theta * distance), 0) / pairs;
   const gap = () => scales[s] / (T - 1), needed = () => Math.LN2 * Math.sqrt(data.dim) / (1 - kernel(gap()));
