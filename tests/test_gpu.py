@@ -82,10 +82,11 @@ def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, experiment, kind, preci
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_chapters_run_on_a_gpu(tmp_path, chapter):
+    """And where nothing is recorded yet: every figure and sentence has to do without records too."""
     startup = tmp_path / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "gpu.py").write_text("import pretend_gpu\npretend_gpu.install('cuda')\n")
     changes = [word for name, value in CHAPTERS[chapter].items() for word in ("-p", name, str(value))]
     words = ("-m", "papermill", f"notebooks/{chapter}.ipynb", tmp_path / "out.ipynb", *changes)
-    done = python(*words, IPYTHONDIR=str(tmp_path))
+    done = python(*words, IPYTHONDIR=str(tmp_path), ROMAE_RESULTS=str(tmp_path / "results"))
     assert done.returncode == 0, done.stderr[-3000:]
