@@ -437,7 +437,7 @@ def table(
 
 def cost(groups: Mapping[str, Iterable[Record]]) -> Table:
     """What runs took, a row for every group that has some. Minutes, speed and steps (of all stages) are means, memory
-    is the largest."""
+    is the largest; the device column names the precision where it is not fp32."""
     rows = []
     for group, members in groups.items():
         if not (records := list(members)):
@@ -450,7 +450,7 @@ def cost(groups: Mapping[str, Iterable[Record]]) -> Table:
             f"{average(sum(last.values()) for last in stages):,.0f}", f"{minutes:.{decimals_for(minutes, 2)}f}",
             f"{average(record.tokens_per_second for record in records):,.0f}",
             f"{max(record.peak_memory_mb for record in records):,.0f}",
-            " and ".join(sorted({record.device for record in records})),
+            " and ".join(sorted({f"{r.device}, {r.precision}".removesuffix(", fp32") for r in records})),
         ))  # fmt: skip
     columns = (
         "", "runs", "parameters", "steps", "minutes per run", "tokens per second", "peak memory, MB", "device",

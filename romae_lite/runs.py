@@ -7,12 +7,13 @@ was killed goes on from its checkpoint and ends in the same numbers.
 import datetime
 import hashlib
 import importlib.metadata
+import json
 import os
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from .experiments.base import Experiment, Splits
 from .experiments.classification import pretraining
 from .model import count_parameters
 from .report import command_of
-from .results import CorruptRecord, Record
+from .results import Record
 from .training import CheckpointError, Interrupted, accelerator_for
 
 PACKAGE = Path(__file__).resolve().parent
@@ -182,16 +183,19 @@ def wishes(name: str) -> list[list[Planned]]:
 def missing(names: list[str] | None = None) -> list[Planned]:
     """Runs that experiments ask for and that have no record yet, most valuable first: every experiment's first wish
     before anybody's second."""
-    ranked = [(rank, run) for name in names or EXPERIMENTS for rank, wish in enumerate(wishes(name)) for run in wish]
+    names = names or list(EXPERIMENTS)
+    ranked = [(rank, run) for name in names for rank, wish in enumerate(wishes(name)) for run in wish]
     ranked.sort(key=lambda pair: (pair[0], pair[1].seed))
-    return [planned for _, planned in ranked if not _recorded(planned.path)]
+    recorded = _recorded(names)
+    return [planned for _, planned in ranked if _protocol(planned) not in recorded]
 
 
 def commands(*names: str) -> str:
     """What repeats the records that some experiments ask for, and makes those that are missing: a command a line."""
     lines = {"": [], "# recorded in part:": [], "# not run yet:": []}
+    recorded = _recorded(names)
     for wish in (wish for name in names for wish in wishes(name)):
-        done = sum(_recorded(planned.path) for planned in wish)
+        done = sum(_protocol(planned) in recorded for planned in wish)
         head = "" if done == len(wish) else "# recorded in part:" if done else "# not run yet:"
         lines[head].append(command_of(wish))
     if lines["# recorded in part:"] or lines["# not run yet:"]:
@@ -224,12 +228,16 @@ def campaign(
     return done
 
 
-def _recorded(path: Path) -> bool:
-    """Whether there is a record; a corrupt one is none (and `run` says so rather than write over it)."""
-    try:
-        return results.load(path) is not None
-    except (CorruptRecord, FileNotFoundError):
-        return False
+def _recorded(names: Iterable[str]) -> set[str]:
+    """The protocols of all records; a corrupt one is none (and `run` says so rather than write over it)."""
+    return {_protocol(record) for name in names for record in results.load_all(experiment=name).records}
+
+
+def _protocol(run: Planned | Record) -> str:
+    """What makes a run another one: all but what changes the speed alone, such as the precision."""
+    config = run.config if isinstance(run, Record) else run.build().config()
+    settings = {key: value for key, value in config.items() if key not in experiment(run.experiment).neutral}
+    return json.dumps([run.experiment, run.preset, run.seed, settings], sort_keys=True)
 
 
 def device_name(device: torch.device) -> str:

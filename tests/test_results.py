@@ -372,12 +372,13 @@ def test_cost_of_runs():
         record(history=history, wall_seconds=60.0 * minutes, peak_memory_mb=memory, tokens_per_second=speed)
         for minutes, memory, speed in ((1, 9.0, 1000.0), (3, 5.0, 3000.0))
     ]
-    shown = results.cost({"ours": two_stages, "short": iter([record(device="gpu")]), "none": []})
+    shown = results.cost({"ours": two_stages, "short": iter([record(device="gpu", precision="bf16")]), "none": []})
     assert shown.columns[1:7] == (
         "runs", "parameters", "steps", "minutes per run", "tokens per second", "peak memory, MB",
     )  # fmt: skip
     assert shown.rows == (
-        ("ours", "2", "10", "17", "2.0", "2,000", "9", "cpu"), ("short", "1", "10", "1", "0.025", "3", "2", "gpu"),
+        ("ours", "2", "10", "17", "2.0", "2,000", "9", "cpu"),
+        ("short", "1", "10", "1", "0.025", "3", "2", "gpu, bf16"),
     )  # fmt: skip
     assert "upper bound" in shown.caption
     assert results.cost({"none": []}).caption == "No record yet."

@@ -296,6 +296,14 @@ def test_commands_say_what_is_recorded(small_campaign):
     assert runs.commands("spirals").splitlines() == [paper, quick]
 
 
+def test_a_record_in_another_precision_is_not_missing(small_campaign):
+    """Of the settings only `neutral` ones may differ: bfloat16 is the same protocol, another learning rate is not."""
+    open_ = ["paper-s0", "paper-s1", "quick-s0"]
+    for change, left in ((("lr", 0.5), open_), (("precision", "bf16"), ["paper-s0", "quick-s0"])):
+        runs.run(Planned(experiment="spirals", preset="paper", seed=1, overrides=(change,)), device="cpu")
+        assert [p.name for p in runs.missing()] == left
+
+
 def test_baselines_are_renewed_without_training(small_campaign, monkeypatch):
     planned = Planned(experiment="spirals", preset="paper", seed=0)
     with pytest.raises(FileNotFoundError):
