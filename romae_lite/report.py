@@ -18,7 +18,7 @@ from pathlib import Path
 from .paper import CLAIMS, EXPERIMENTS, SOURCES, STATUSES, Claim, Verdict, verdict
 from .results import Loaded, Record, Summary, load_all, results_dir, select, summarise
 
-NEUTRAL = ("precision", "compile", "seed")  # settings that do not make it another experiment
+NEUTRAL = ("precision", "compile")  # settings that do not make it another experiment
 MARKS = dict(zip(STATUSES, ("✓", "≈", "✗", "–", "?", "“”"), strict=True))
 
 
@@ -31,7 +31,7 @@ class Row:
     ours: Summary | None  # the paper's protocol; where there is none, a reduced run, which gives no verdict
     own: Summary | None  # our own settings on the whole data set: shown beside, never judged
     tier: str  # of ``ours``: "paper", "reduced" or ""
-    command: str  # repeats ``ours``, or would make it; "" where there is no such experiment yet
+    command: str  # repeats ``ours``; where that is not of tier "paper", also what would be; "" without an experiment
     own_command: str
 
 
@@ -53,10 +53,11 @@ def _row(claim: Claim, records: Iterable[Record]) -> Row:
     paper, own, reduced = (_one_setting(found, tier) for tier in ("paper", "own", "reduced"))
     ours = paper or reduced
     judged = verdict(claim, _summary(paper, claim))
+    planned = "" if claim.quoted or paper else _planned_command(claim)
     return Row(
         claim=claim, verdict=judged, ours=_summary(ours, claim), own=_summary(own, claim),
         tier=ours[0].tier if ours else "", own_command=command_of(own),
-        command=command_of(ours) or ("" if claim.quoted else _planned_command(claim)),
+        command="\n".join(command for command in (command_of(ours), planned) if command),
     )  # fmt: skip
 
 
@@ -183,8 +184,8 @@ def scoreboard_text(experiments: Sequence[str] | None = None, root: Path | None 
                 lines.append(f"  {'':<17} {'  with our settings':<44} {'':<26} {_ours(row.own, row.claim)}")
         if quoted := _quoted(group):
             lines += textwrap.wrap(quoted, 110, initial_indent="  quoted by the paper: ", subsequent_indent=" " * 23)
-        commands = dict.fromkeys(c for row in group for c in (row.command, row.own_command) if c)
-        lines += [f"    $ {line}" for command in commands for line in command.splitlines()] + [""]
+        commands = (line for row in group for c in (row.command, row.own_command) for line in c.splitlines())
+        lines += [f"    $ {line}" for line in dict.fromkeys(commands)] + [""]
     if problems := problem_lines(loaded, root):
         lines += ["Not used:", *(f"  {line}" for line in problems), ""]
     return "\n".join([*lines, summary_line(found)])

@@ -61,10 +61,11 @@ def test_other_tiers_are_shown_but_never_judged(tmp_path):
     save(tmp_path, "spirals", {"rmse_clean": 0.003}, tier="reduced", tag="short")
     found = row(tmp_path, SPIRALS)
     assert (found.ours.mean, found.tier, found.verdict.status) == (0.003, "reduced", "not run")
+    assert found.command.splitlines()[1:] == [row(tmp_path / "empty", SPIRALS).command]  # what would settle it
     save(tmp_path, "spirals", {"rmse_clean": 0.5}, seed=0)
     found = row(tmp_path, SPIRALS)
     assert (found.ours.mean, found.tier, found.verdict.status) == (0.5, "paper", "not reproduced")
-    assert found.own.mean == 0.002
+    assert found.own.mean == 0.002 and len(found.command.splitlines()) == 1
 
 
 def test_made_up_data_and_other_test_sets_are_no_answer_to_a_claim(tmp_path):
