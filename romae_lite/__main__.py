@@ -100,6 +100,8 @@ def do_campaign(options) -> int:
 def do_report(options) -> int:
     from .report import scoreboard_text
 
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a pipe on Windows may have no ✓
     print(scoreboard_text(options.experiments or None))
     return 0
 

@@ -13,12 +13,15 @@ E = TypeVar("E", bound=Experiment)
 class Parameters:
     """Catches misspelt and ill-typed papermill parameters, which papermill itself lets pass.
 
-    Made in the set-up cell, it remembers the names that exist; whatever is new by the time `apply` is called was set in
-    the parameters cell or by ``papermill -p``, and must be a setting of the experiment.
+    Made in the set-up cell, it remembers the names that exist; whatever is new by the time `apply` is first called was
+    set in the parameters cell or by ``papermill -p``, and must be a setting of the experiment. Cells may be run again.
     """
 
     def __init__(self, namespace: dict):
-        self.before = set(namespace)
+        for earlier in [value for value in namespace.values() if isinstance(value, Parameters)]:
+            for name in earlier.given or ():  # the parameters cell, which comes next, sets them anew
+                namespace.pop(name, None)
+        self.before, self.given = set(namespace), None
 
     def apply(self, experiment: E, namespace: dict, **others: tuple[type, float]) -> E:
         """The experiment with the parameters put in.
@@ -26,7 +29,10 @@ class Parameters:
         others: parameters that are no settings of the experiment, as name=(type, least value).
         Raises TypeError or ValueError naming the parameter and what it accepts.
         """
-        new = {k: v for k, v in namespace.items() if k not in self.before and not k.startswith("_") and v is not self}
+        if self.given is None:  # once: what is new after this are the chapter's own names
+            found = namespace.items()
+            self.given = {k for k, v in found if k not in self.before and not k.startswith("_") and v is not self}
+        new = {name: namespace[name] for name in self.given if name in namespace}
         settings = {name: value for name, value in new.items() if name not in others}
         known = [*experiment.config(), *others]
         for name in settings:

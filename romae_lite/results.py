@@ -392,12 +392,6 @@ class Table:
 
     __repr__ = __str__
 
-    def markdown(self) -> str:
-        """The table in Markdown (GitHub's)."""
-        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
-        escaped = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]
-        return "\n".join([f"{self.caption}\n", *escaped] if self.caption else escaped)
-
     def _repr_html_(self) -> str:
         # class "dataframe" keeps the book's theme from putting a grey box behind the table in dark mode
         style = 'style="padding:.3em .8em;text-align:left"'

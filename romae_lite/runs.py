@@ -150,8 +150,8 @@ def run(
 
 
 def rescore(planned: Planned) -> Record:
-    """Renew what a record says of the baselines, without training. Its versions["baselines"] is then the commit that
-    they were computed with.
+    """Renew what a record says of the baselines, without training; one that is computed no more keeps its old number.
+    versions["baselines"] is then the commit that the others were computed with.
 
     Raises FileNotFoundError where there is no record, Stale where it was made with other settings or other data, Busy
     where another process is on it.
@@ -255,13 +255,13 @@ def reset_peak_memory() -> None:
 
 
 def peak_memory_mb(device: torch.device) -> float:
-    """Of the GPU where there is one, else of this process; NaN on Windows, which does not tell."""
+    """Of a CUDA GPU, else of this process; 0 on Windows, which does not tell."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 2**20
     try:
         import resource
     except ImportError:
-        return float("nan")
+        return 0.0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 

@@ -201,11 +201,13 @@ def patchify(
         if points is None:
             axes.append(torch.arange(size // step, dtype=torch.float64))
             continue
-        points = torch.as_tensor(points, dtype=torch.float64)
+        points = torch.as_tensor(points)
+        rounding = torch.finfo(points.dtype).eps * float(points.abs().max()) if points.is_floating_point() else 0.0
+        points = points.double()
         if points.shape != (size,):
             raise ValueError(f"coordinates[{i}] has shape {tuple(points.shape)}; the dimension has {size} points")
         gaps = points.diff()
-        if step > 1 and not torch.allclose(gaps, gaps.mean(), rtol=1e-6, atol=0):
+        if step > 1 and not torch.allclose(gaps, gaps.mean(), rtol=1e-6, atol=2 * rounding):
             raise ValueError(
                 f"patch[{i}] is {step} along an irregular dimension (gaps from {gaps.min():.4g} to {gaps.max():.4g}); "
                 "it must be 1 there, since patches must hold equal stretches (Proposition 4.1)"

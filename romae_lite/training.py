@@ -70,6 +70,8 @@ class Recipe:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
+        if self.precision == "fp16" and self.optimizer == "muon":
+            raise ValueError("precision is 'fp16', which muon cannot do (two optimizers, one loss scale); use 'bf16'")
 
 
 def learning_rate(step: int, total: int, recipe: Recipe) -> float:
@@ -102,8 +104,9 @@ def forked(device: torch.device) -> AbstractContextManager:
 
 def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
     """Accelerator on the best device there is (or device="cpu"), in the given precision."""
-    if precision == "auto":
-        precision = "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+    if precision == "auto":  # older GPUs, Colab's T4 among them, only pretend
+        real = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+        precision = "bf16" if real else "fp32"
     if precision == "fp16" and (device == "cpu" or not torch.cuda.is_available()):
         raise ValueError("precision is 'fp16', which needs a GPU; use 'bf16' or 'fp32' here")
     AcceleratorState._reset_state(reset_partial_state=True)  # a second run in one process may choose otherwise
@@ -200,6 +203,7 @@ def fit(
             due = stopping or state.step == total or time.monotonic() - saved > save_every
             if checkpoint is not None and due:
                 state.running = _finite(running.item(), state.step)
+                state.seconds = time.monotonic() - started  # with the validation, which `aside` counts
                 if accelerator.is_main_process:
                     _save(checkpoint, state, model, optimizers, accelerator)
                 saved = time.monotonic()
@@ -249,7 +253,7 @@ class _State:
     seconds: float = 0.0
     aside: float = 0.0  # seconds of these that went into validation
     tokens: int = 0
-    running: float = 0.0  # sum of losses since the last history entry
+    running: float = 0.0  # sum of losses since the last history entry, of the main process
     best_value: float = math.inf
     history: list = None
     best: dict = None  # weights of the best step on validation
@@ -318,7 +322,8 @@ def _validated(validate, model: nn.Module, state: _State, keep: str) -> dict[str
 def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens, settings: dict | None) -> str:
     """What two runs must share for one to resume the other's checkpoint."""
     shapes = {name: list(p.shape) for name, p in model.named_parameters()}
-    return json.dumps([asdict(recipe), seed, shapes, list(train.values.shape), settings], sort_keys=True)
+    data = _digest({name: getattr(train, name).cpu() for name in ("values", "positions", "real")})
+    return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True)
 
 
 def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) -> None:

@@ -310,6 +310,9 @@ def test_until_forgets_the_future(exp, data):
         assert torch.equal(known.real, test.real & (time <= first + days * exp.position_scale + 1e-9))
         assert (known.values[~known.real] == 0).all()
     assert torch.equal(exp.until(test, 10_000).real, test.real)
+    # an alert mask may leave nothing up to the detection; one visit is known all the same
+    late = replace(test, aux=test.aux | {"detection": test.positions[..., 1].min(1).values - 1})
+    assert (exp.until(late, 0).real.sum(1) == 1).all()
 
 
 def test_arrays(exp, data):

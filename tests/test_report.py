@@ -1,12 +1,14 @@
 """The scoreboard joins the right records with the right claims, and judges nothing but the paper's protocol."""
 
+import io
 import re
+import sys
 from html.parser import HTMLParser
 
 import pytest
 
 from romae_lite import report
-from romae_lite.__main__ import assignment, seeds
+from romae_lite.__main__ import assignment, main, seeds
 from romae_lite.experiments import EXPERIMENTS
 from romae_lite.paper import CLAIMS
 from romae_lite.report import rows, scoreboard_html, scoreboard_text
@@ -191,6 +193,15 @@ def test_html_leaves_the_colours_to_the_page():
 
 def test_html_asks_for_nothing_from_elsewhere(tmp_path):
     assert not re.search(r"https?://|<script|<link|<img|@import|url\(", scoreboard_html(root=tmp_path))
+
+
+def test_a_terminal_without_the_signs_still_gets_the_table(monkeypatch):
+    """On Windows a pipe has the system's code page."""
+    pipe = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", pipe)
+    assert main(["report", "position"]) == 0
+    pipe.flush()
+    assert b"? reproduced      tiny, with [CLS]" in pipe.buffer.getvalue()
 
 
 def test_text_and_html_say_the_same(tmp_path):

@@ -405,6 +405,12 @@ def test_peak_memory_is_that_of_one_run():
     assert runs.peak_memory_mb(cpu) < high - 50
 
 
+def test_a_system_that_does_not_tell_its_memory_leaves_a_record(small_campaign, monkeypatch):
+    """Windows has no module `resource`."""
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert runs.run(Planned(experiment="spirals", preset="quick", seed=0), device="cpu").peak_memory_mb == 0
+
+
 def test_corrupt_record_is_missing_and_said_so(small_campaign):
     """A campaign neither counts it as done nor writes over it."""
     path = Planned(experiment="spirals", preset="paper", seed=0).path

@@ -69,6 +69,10 @@ def test_irregular_dimension_needs_patch_one():
     assert positions[0, :, 0].tolist() == times.double().repeat_interleave(2).tolist()
     # equally spaced, if only up to float32: regular
     patchify(film, (2, 3), [torch.linspace(0, 1, 4), None])
+    for low, high, n in ((0, 1, 24), (0, 1, 512), (-1, 1, 224), (59_000, 59_100, 128)):
+        patchify(torch.zeros(1, n, 1), (2,), [torch.linspace(low, high, n)])
+    with pytest.raises(ValueError, match="irregular"):
+        patchify(torch.zeros(1, 4, 1), (2,), [torch.tensor([59_000, 59_001, 59_002, 59_003.01], dtype=torch.float64)])
 
 
 @pytest.mark.parametrize(

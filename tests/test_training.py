@@ -243,6 +243,7 @@ def test_loss_that_is_not_finite_is_an_error():
         ({"optimizer": "adam"}, "optimizer is 'adam'; choose one of adamw, sgd"),
         ({"precision": "fp8"}, "precision is 'fp8'"),
         ({"keep": "first"}, "keep is 'first'; choose one of last, best"),
+        ({"precision": "fp16", "optimizer": "muon"}, "precision is 'fp16', which muon cannot do"),
     ],
 )
 def test_bad_recipes_are_named(changes, message):
@@ -312,8 +313,8 @@ def test_the_cpu_is_taken_where_it_is_asked_for():
     assert training.accelerator_for("fp32", "cpu").device.type == "cpu"
 
 
-def test_speed_is_that_of_training(monkeypatch):
-    """A clock on which a step takes a second and a validation an hour."""
+def test_speed_is_that_of_training(monkeypatch, tmp_path):
+    """A clock on which a step takes a second and a validation an hour; stopped and resumed, or not."""
     now = [0.0]
     monkeypatch.setattr(training.time, "monotonic", lambda: now[0])
 
@@ -329,6 +330,18 @@ def test_speed_is_that_of_training(monkeypatch):
     # 10 samples of 8 tokens in three steps
     assert [entry["tokens_per_second"] for entry in history] == [round(80 / 3)] * 5
     assert history[-1]["seconds"] == 15 + 4 * 3600  # the last validation comes after the entry
+
+    def halt(after: float):
+        return lambda: now[0] - begun > after
+
+    checkpoint, begun = tmp_path / "run.safetensors", now[0]
+    for after in (3, 3, math.inf):  # stopped right after a validation, then after one step more
+        try:
+            where = dict(checkpoint=checkpoint, stop=halt(after))
+            again = fit(model(), data(), step, RECIPE, seed=0, logs=5, validate=validate, **where)
+        except Interrupted:
+            now[0] += 1e6  # nobody at work
+    assert again == history
 
 
 def test_muon_bounds_the_steps_of_the_blocks_and_leaves_the_rest_to_adamw():
@@ -426,8 +439,9 @@ def test_damaged_checkpoints_are_refused_by_name(saved, damage):
         dict(recipe=replace(RECIPE, epochs=6)),
         dict(net=lambda: RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x3x24"), decoder=size("16x2x1x24")))),
         dict(train=lambda: data(9)),
+        dict(train=lambda: replace(data(), values=-data().values)),
     ],
-    ids=["seed", "lr", "epochs", "model", "data"],
+    ids=["seed", "lr", "epochs", "model", "shape", "data"],
 )
 def test_another_runs_checkpoint_is_refused(saved, change):
     net, train = change.get("net", model)(), change.get("train", data)()

@@ -55,7 +55,7 @@ class ELAsTiCC(Classification):
     batch: int = setting(4096, "light curves per step", low=1)
     lr: float = setting(8e-4, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(2000 / 8925, "share of the steps that warm up: 2000 of 8925", low=0, high=1)
-    weight_decay: float = setting(0.05, "decoupled weight decay", low=0)
+    weight_decay: float = setting(0.05, "weight decay, decoupled but for sgd", low=0)
     clip: float | None = setting(10.0, "largest gradient norm, or None", low=1e-12)
     balanced: bool = setting(True, "weight the loss of a class by the inverse of its share of the training set")
     dropout: float = setting(0.2, "dropout in fine-tuning", low=0, high=0.95)
@@ -147,8 +147,10 @@ class ELAsTiCC(Classification):
         return Splits(self.tokens(train, least=2), self.tokens(valid), self.tokens(test))  # to hide one takes two
 
     def until(self, tokens: Tokens, days: float) -> Tokens:
-        """What is known so many days after the first detection; it and all before it are always known."""
+        """What is known so many days after the first detection; it and all before it are always known, and the first
+        visit: an alert mask that leaves out saturated visits may leave nothing up to the detection."""
         known = tokens.positions[..., 1] <= tokens.aux["detection"][:, None] + days * self.position_scale + 1e-9
+        known[:, 0] = True
         return replace(tokens, pad=~(known & tokens.real))
 
     # Training -------------------------------------------------------------------------------------------------------

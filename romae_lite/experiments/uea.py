@@ -69,7 +69,7 @@ class UEA(Classification):
     batch: int = setting(8, "series per step", low=1)
     lr: float = setting(1e-2, "peak learning rate", low=1e-12, high=10)
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
-    weight_decay: float = setting(0.0, "decoupled weight decay", low=0)
+    weight_decay: float = setting(0.0, "weight decay, decoupled but for sgd", low=0)
     dataset: str = setting("BasicMotions", "which set; the settings in FOLLOWS change along", choices=tuple(SETS))
     rows: str = setting("paper", "whose settings follow the set: Table 12's, or ours", choices=("paper", "ours"))
     source: str = setting("real", "the archive's series, or made-up ones", choices=("real", "simulated"))
