@@ -155,6 +155,8 @@ def main() -> None:
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
+    if options.steps < 2 or options.rounds < 1:
+        parser.error(f"steps is {options.steps}, rounds {options.rounds}; at least 2 (the first does not count) and 1")
     torch.set_num_threads(options.threads)
     recipe = Recipe(epochs=1, batch=options.batch, lr=3e-4, warmup=2)
     regular, ragged = (spirals(options.batch * options.steps, cut) for cut in (False, True))

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the scripts run from a checkout that is not installed as well
 
-from romae_lite.data import DataError  # noqa: E402
+from romae_lite.data import DataError, data_root  # noqa: E402
 from romae_lite.files import atomic_write  # noqa: E402
 
 
@@ -19,11 +19,14 @@ def options(doc: str, folder: str, home: str) -> argparse.ArgumentParser:
     """A parser with what every script takes; ``folder`` is where its result goes below data/."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=Path, metavar="FOLDER", help="take the data from here, download nothing")
-    where = ROOT / "data" / folder
-    parser.add_argument("--out", type=Path, default=where, help=f"default: data/{folder} in the checkout")
+    where = f"{folder} below $ROMAE_DATA, or else below data/ in the checkout"
+    parser.add_argument("--out", type=Path, default=data_root() / folder, help=f"default: {where}")
     parser.add_argument("--skip-bad", action="store_true", help="leave out what cannot be read instead of stopping")
     parser.add_argument("--force", action="store_true", help="prepare again even if the result is there")
-    parser.add_argument("--home", default=home, help="address of the folder with the archives; default: %(default)s")
+    parser.add_argument(
+        "--home", default=home, type=lambda address: address.rstrip("/") + "/",
+        help="address of the folder with the archives; default: %(default)s",
+    )  # fmt: skip
     return parser
 
 
@@ -61,7 +64,9 @@ def download(home: str, names: dict[str, str], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         return fetch(home, names, folder)
-    except ValueError as error:  # pooch, where a hash differs
+    except ValueError as error:  # pooch, where a hash differs; some of requests' OSErrors are ValueErrors too
+        if isinstance(error, OSError):
+            raise
         raise DataError(f"{home}: {error}; delete the archive and downloads.lock.json to accept a new one") from error
 
 

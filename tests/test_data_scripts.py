@@ -46,7 +46,6 @@ def few(monkeypatch, files, tmp_path):
     monkeypatch.setattr(icu, "RECORDS", 20)
     monkeypatch.setattr(icu, "EMPTY", ())
     monkeypatch.setattr(icu, "FINGERPRINT", records.fingerprint())
-    icu._load.cache_clear()
 
 
 def unpacked(files, folder):
@@ -88,6 +87,17 @@ def test_the_result_does_not_depend_on_the_packing(script, files, few, tmp_path,
     assert "20 records" in capsys.readouterr().out
 
 
+def test_what_was_prepared_is_where_chapters_look(script, files, few, tmp_path, monkeypatch):
+    """Below ROMAE_DATA; and prepared again, it is read again."""
+    monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
+    source = unpacked(files, tmp_path / "source")
+    assert script.main(["--source", str(source)]) == 0
+    assert len(icu.load()) == 20
+    (source / "set-a" / min(files["set-a"])).unlink()
+    assert script.main(["--source", str(source), "--force", "--skip-bad"]) == 0
+    assert len(icu.load()) == 19
+
+
 def test_second_run_does_nothing(script, files, few, tmp_path, capsys):
     source, out = archives(files, tmp_path / "gz"), tmp_path / "out"
     assert script.main(["--source", str(source), "--out", str(out)]) == 0
@@ -104,7 +114,6 @@ def test_a_damaged_result_is_made_again(script, files, few, tmp_path, capsys):
     (out / icu.PREPARED).write_bytes(b"PK\x03\x04")
     assert script.main(["--source", str(source), "--out", str(out)]) == 0
     assert "again" in capsys.readouterr().out
-    icu._load.cache_clear()
     assert icu.load(out).fingerprint() == icu.FINGERPRINT
 
 
@@ -266,6 +275,13 @@ def test_an_archive_that_is_not_there(script, home, few, tmp_path, patient, caps
     out = tmp_path / "out"
     assert script.main(["--home", address(home), "--out", str(out)]) == 1
     assert "set-b.tar.gz" in capsys.readouterr().err and not (out / icu.PREPARED).exists()
+
+
+def test_an_address_without_its_beginning(script, tmp_path, patient, capsys):
+    """`requests` raises what is an OSError and a ValueError both; pooch raises the latter for a changed archive."""
+    assert script.main(["--home", "localhost/somewhere", "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "localhost/somewhere/" in said and "downloads.lock.json" not in said
 
 
 def test_an_archive_that_is_not_the_one_of_the_first_time(script, home, few, tmp_path, patient, capsys):

@@ -305,6 +305,7 @@ def test_moving_tokens_show_every_kind_of_model_once(tmp_path, monkeypatch):
     for size in ("tiny", "small"):
         keep(tmp_path, paper.replace(cls=False, size=size), "paper", 0, made_up(0.0), "paper", cls=False, size=size)
     keep(tmp_path, Position.quick(), "quick", 0, made_up(1.0), "smoke")
+    keep(tmp_path, control.replace(lr=0.1), "control", 0, made_up(7.0), "ablation", lr=0.1)  # has no name of its own
     keep(tmp_path, paper.replace(size="base", epochs=1), "paper", 0, made_up(1.0), "reduced", size="base", epochs=1)
     data = gallery("moving_tokens").data
     assert [(m["name"], m["anchor"]) for m in data["models"]] == [
@@ -325,6 +326,8 @@ def test_position_error_gathers_seeds_and_the_papers_numbers(tmp_path, monkeypat
     where = np.linspace(0, 100, 500)
     for seed in (0, 1):
         keep(tmp_path, PositionRange.best(), "best", seed, dict(positions=where, error=where / 100 - seed))
+    changed = PositionRange.best().replace(lr=0.1)
+    keep(tmp_path, changed, "best", 0, dict(positions=where, error=where + 9), "ablation", lr=0.1)
     keep(tmp_path, Position.control(), "control", 0, made_up(0.0))
     figure = gallery("position_error")
     first, second = figure.data["models"]

@@ -61,9 +61,6 @@ def folder_of(form: str, folder):
 def toy(monkeypatch):
     monkeypatch.setitem(SETS, "Toy", TOY)
     monkeypatch.setitem(archive.FINGERPRINTS, "Toy", ())
-    archive._load.cache_clear()
-    yield
-    archive._load.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +181,14 @@ def test_fingerprint_sees_every_value(toy):
 @pytest.fixture(scope="module")
 def script(data_script):
     return data_script("uea")
+
+
+def test_a_test_set_that_comes_later_is_seen(toy, tmp_path):
+    folder = folder_of("ts", tmp_path)
+    later = (folder / "Toy_TEST.ts").rename(tmp_path.parent / "later.ts")
+    assert archive.load("Toy", folder)[1] is None
+    later.rename(folder / "Toy_TEST.ts")
+    assert len(archive.load("Toy", folder)[1]) == TOY.test
 
 
 @pytest.mark.parametrize("form", ["ts.gz", "arff.gz", "zip"])

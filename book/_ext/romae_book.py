@@ -4,7 +4,7 @@
     {scoreboard}                       every claim of the paper with ours beside it, from the records
     {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
 
-A page that uses one of the first two is read again when the package or a record has changed.
+A page that uses one of them is read again when the package, a record or a notebook has changed.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ if str(ROOT) not in sys.path:  # the book is built from the checkout, installed 
 
 
 def fingerprint() -> str:
-    """Changes when a record, the package or the list of chapters does."""
+    """Changes when a record, the package or a notebook does."""
     files = [*ROOT.glob("results/**/*"), *ROOT.glob("romae_lite/**/*"), *ROOT.glob("notebooks/*.ipynb")]
     files = sorted(f for f in files if f.is_file() and f.suffix != ".pyc")
     stat = [(f.relative_to(ROOT).as_posix(), f.stat().st_size, f.stat().st_mtime_ns) for f in files]

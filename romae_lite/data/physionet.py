@@ -23,7 +23,7 @@ import torch
 
 from ..files import atomic_write
 from ..tokens import Tokens
-from . import DataError, NotHere, data_root
+from . import DataError, NotHere, changed, data_root
 
 HORIZON = 48 * 60  # minutes of a record
 RECORDS = 8000
@@ -227,11 +227,12 @@ def load(path: Path | None = None) -> Records:
     if path is None or not path.exists():
         place = f"{path} does not exist" if path else "PhysioNet 2012 is not here"
         raise NotHere(f"{place}; `python data_scripts/physionet.py` fetches it, ROMAE_DATA says where it is")
-    return _load(path / PREPARED if (path / PREPARED).exists() else path)
+    path = path / PREPARED if (path / PREPARED).exists() else path
+    return _load(path, changed(path))
 
 
 @lru_cache(maxsize=2)
-def _load(path: Path) -> Records:
+def _load(path: Path, _changed: int) -> Records:
     if path.is_dir():
         return read(path)[0]
     try:
@@ -248,7 +249,6 @@ def simulated(n: int, rng: np.random.Generator, density: float = 0.35) -> Record
     which all channels of a patient share with different signs, make channels informative about each other. Rows are
     irregular; vital signs fill most of them, laboratory values few. density scales the number of rows.
     """
-    names = CHANNELS[len(DESCRIPTORS) :]
     typical, between, within, per_day, share = (np.array([TABLE[c][k] for c in CHANNELS]) for k in range(1, 6))
     loading = np.random.default_rng(0).standard_normal((2, len(CHANNELS)))  # the same for everybody
     found = {}
@@ -260,7 +260,7 @@ def simulated(n: int, rng: np.random.Generator, density: float = 0.35) -> Record
         level = typical + between * rng.standard_normal(len(CHANNELS))
         has = rng.random(len(CHANNELS)) < share
         record = [(0, c, float(level[c])) for c in range(len(DESCRIPTORS)) if has[c]]
-        for c in range(len(DESCRIPTORS), len(names) + len(DESCRIPTORS)):
+        for c in range(len(DESCRIPTORS), len(CHANNELS)):
             taken = minutes[rng.random(len(minutes)) < per_day[c] / 37] if has[c] else ()
             wave = loading[:, c] @ waves[:, np.isin(minutes, taken)] if len(taken) else ()
             noise = 0.5 * rng.standard_normal(len(taken))

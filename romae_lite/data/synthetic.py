@@ -19,7 +19,7 @@ GRIDS = {  # name: (times of the points, reference points)
     "authors": (0.02 * np.arange(50), 0.1 * np.arange(1, 11)),
     "hetvae": (np.linspace(0, 1, 51), np.linspace(0, 1, 10)),
 }
-SHARPNESS = 120.0  # a bell falls to 0.74 of its peak half-way to the next reference point, and to 0.30 there
+SHARPNESS = 120.0  # a bell falls to 0.74 half-way to the authors' next reference point, and to 0.30 there
 NOISE = 0.1  # standard deviation of the observation noise
 
 

@@ -25,7 +25,7 @@ import torch
 
 from ..files import atomic_write
 from ..tokens import Tokens, collate
-from . import DataError, NotHere, data_root
+from . import DataError, NotHere, changed, data_root
 
 
 class Info(NamedTuple):
@@ -311,11 +311,12 @@ def load(dataset: str, path: Path | None = None) -> tuple[Series, Series | None]
         place = f"{path} does not exist" if path else f"{dataset} is not here"
         raise NotHere(f"{place}; `python data_scripts/uea.py {dataset}` fetches it, ROMAE_DATA says where it is")
     inside = (path / f"{dataset}.npz", path / dataset, path)  # a folder may hold several sets
-    return _load(dataset, next(place for place in inside if place.exists()))
+    found = next(place for place in inside if place.exists())
+    return _load(dataset, found, changed(found))
 
 
 @lru_cache(maxsize=4)
-def _load(dataset: str, path: Path) -> tuple[Series, Series | None]:
+def _load(dataset: str, path: Path, _changed: int) -> tuple[Series, Series | None]:
     if path.is_dir():
         train = read(path, dataset, "TRAIN")[0]
         try:

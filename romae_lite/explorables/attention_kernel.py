@@ -66,10 +66,10 @@ def still(preset: str, reach: float) -> str:
 
 def explorable(preset: str = "5 back", reach: float = 40.0, axes: int = 1) -> Explorable:
     """The figure as it opens. preset: see PRESETS; reach: largest distance drawn, 15, 40, 150 or 1500; axes: 1 or 2."""
-    weights, phases = shaped(preset, axes if axes in (1, 2) else 1)
     for name, value, allowed in (("reach", reach, (15, 40, 150, 1500)), ("axes", axes, (1, 2))):
         if value not in allowed:
             raise ValueError(f"{name} is {value}; choose one of {', '.join(map(str, allowed))}")
+    weights, phases = shaped(preset, axes)
     return Explorable(
         name="attention_kernel",
         data={

@@ -147,6 +147,19 @@ def blind(config: Mapping) -> bool:
     return not config["cls"] and config["anchor"] == "none" and config["values"] == "same"
 
 
+# what the name of a model in the figure says, or what changes the speed alone
+TOLD = {"size", "cls", "values", "anchor", "low", "high", "precision", "compile"}
+
+
+def told(record) -> bool:
+    """Whether a record differs from its preset in nothing but what the model's name in the figure says."""
+    from ..experiments import experiment
+
+    plain = experiment(record.experiment).preset(record.preset).config()
+    cut_short = {"epochs"} if record.tier == "reduced" else set()
+    return all(record.config.get(key) == value for key, value in plain.items() if key not in TOLD | cut_short)
+
+
 ORDER = ("[CLS]", "", "token", "moving")
 
 
@@ -161,7 +174,7 @@ def from_results(root: Path | None = None) -> Explorable:
         zip(loaded.records, loaded.paths, strict=True), key=lambda pair: (pair[0].preset != "paper", pair[0].seed)
     )
     for record, path in pairs:
-        if record.tier == "smoke" or record.preset not in ("paper", "best", "control"):
+        if record.tier == "smoke" or record.preset not in ("paper", "best", "control") or not told(record):
             continue
         name, anchor = describe(record)
         if name in found or (blind(record.config) and record.config["size"] != "tiny"):

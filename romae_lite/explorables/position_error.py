@@ -13,7 +13,7 @@ import numpy as np
 
 from . import svg
 from .explorable import Explorable, not_recorded
-from .moving_tokens import ORDER, blind, describe
+from .moving_tokens import ORDER, blind, describe, told
 from .palette import PALETTE
 
 DIGITS = 4  # significant ones that travel
@@ -107,7 +107,7 @@ def from_results(root: Path | None = None) -> Explorable:
     for experiment in ("position_range", "position"):
         loaded = results.load_all(root, experiment=experiment)
         for record, path in zip(loaded.records, loaded.paths, strict=True):
-            if record.tier == "smoke" or (blind(record.config) and record.config["size"] != "tiny"):
+            if record.tier == "smoke" or not told(record) or (blind(record.config) and record.config["size"] != "tiny"):
                 continue
             keys = ("positions", "error", "error") if experiment == "position_range" else ("grid", "absolute", "bias")
             try:
