@@ -202,6 +202,7 @@ def patchify(
             axes.append(torch.arange(size // step, dtype=torch.float64))
             continue
         points = torch.as_tensor(points)
+        # equal gaps are no more equal than their ends are exact
         rounding = torch.finfo(points.dtype).eps * float(points.abs().max()) if points.is_floating_point() else 0.0
         points = points.double()
         if points.shape != (size,):
