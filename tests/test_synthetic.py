@@ -128,9 +128,6 @@ def test_posterior_equals_conditioning_the_joint_gaussian(seen, grid):
         gain = asked @ Wo.T @ np.linalg.inv(Wo @ Wo.T + 0.01 * np.eye(seen))
         np.testing.assert_allclose(mean[s], gain @ noisy[s, observed[s]], atol=1e-9)
         np.testing.assert_allclose(variance[s], ((asked - gain @ Wo) * asked).sum(1), atol=1e-9)
-    np.testing.assert_allclose(
-        predictors.gp(noisy, observed, grid), predictors.posterior(noisy, observed, grid, GRIDS[grid][0])[0]
-    )
 
 
 def test_posterior_variance_is_the_error():

@@ -85,7 +85,7 @@ def test_irregular_dimension_needs_patch_one():
         (lambda: patchify(torch.zeros(1, 4, 1), (1,), [torch.zeros(3)]), r"coordinates\[0\] has shape \(3,\)"),
         (lambda: unpatchify(torch.zeros(1, 3, 2), (2,), (4,)), r"values has shape \(1, 3, 2\)"),
         (lambda: unpatchify(torch.zeros(1, 2, 3), (2,), (4,)), "a multiple of 2"),
-        (lambda: unpatchify(torch.zeros(1, 2, 2), (3,), (4,)), "which does not divide|patch"),
+        (lambda: unpatchify(torch.zeros(1, 2, 2), (3,), (4,)), r"patch\[0\] is 3, which does not divide the size 4"),
         (lambda: unpatchify(torch.zeros(1, 2, 2), (2, 2), (4,)), "patch has 2 dimensions, sizes 1"),
     ],
 )
