@@ -238,6 +238,7 @@ def test_names():
 overrides = st.dictionaries(st.text(max_size=8), st.text(max_size=300), max_size=3)
 
 
+@settings(deadline=None, derandomize=True)
 @given(overrides, overrides)
 def test_names_are_fit_for_any_file_system_and_differ(one, other):
     first, second = results.name("paper", one), results.name("paper", other)
