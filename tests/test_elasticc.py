@@ -220,8 +220,12 @@ def test_active_galaxies_forget():
     time = sky.START + np.cumsum(gaps)[None].repeat(n, 0)
     total = flux(time, np.full(time.shape, 2))[1]
     magnitude = -2.5 * np.log10(total)
-    near, far = (np.mean((magnitude[:, i + 1] - magnitude[:, i]) ** 2) for i in range(2))
-    assert near < 0.5 * far
+    memory = np.exp(np.random.default_rng(0).normal(5, 0.6, 400_000))  # days, as drawn
+    for i, gap in enumerate(gaps[1:]):
+        square = (magnitude[:, i + 1] - magnitude[:, i]) ** 2
+        # 2 E(size^2) E(1 - e^(-gap / memory)): sizes are e^(normal(-1.5, 0.4)), drawn apart from memories
+        expected = 2 * np.exp(-3 + 2 * 0.4**2) * np.mean(1 - np.exp(-gap / memory))
+        assert abs(square.mean() - expected) < 4 * square.std() / n**0.5
 
 
 def test_visits_do_not_know_the_class():
