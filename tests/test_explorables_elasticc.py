@@ -132,6 +132,7 @@ def check(page, data):
 def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
     data = figure().data
     page = visit(figure().html())
+    check(page, data)
     for s in range(3):
         page.get_by_role("group", name="Object").get_by_role("button").nth(s).press("Enter")
         slider = page.locator("input[type=range]")
@@ -201,9 +202,3 @@ def test_trace_stands_where_the_answers_say(visit):  # noqa: F811
     expected = [light_curve.probabilities(data, 0, i, range(6))[one["kind"]] for i in range(len(one["cuts"]))]
     np.testing.assert_allclose((318 - drawn[:, 1]) / 60, expected, atol=1e-3)  # 60 pixels, two decimals
     assert abs(np.corrcoef(drawn[:, 0], one["cuts"])[0, 1]) > 1 - 1e-6
-
-
-def test_fits_a_phone(visit):  # noqa: F811
-    page = visit(figure().html(), width=390)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    check(page, figure().data)

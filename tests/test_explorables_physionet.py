@@ -1,7 +1,5 @@
 """The patient of chapter 07: what the page shows, against Python."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -209,9 +207,3 @@ def test_channels_and_curves_can_be_chosen(visit):  # noqa: F811
     assert page.locator("path.pa-linear").count() == 2  # the panel and the graph of errors
     page.locator(".pa-legend button", has_text="straight lines").click()
     assert state(page)["shown"]["linear"] is False and page.locator(".pa-panel path.pa-linear").count() == 0
-
-
-def test_fits_a_phone(visit):  # noqa: F811
-    page = visit(figure().html(), width=390)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert not math.isnan(float(state(page)["mse_romae"]))
