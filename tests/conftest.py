@@ -1,4 +1,4 @@
-"""What the test files share: where the repository is, the built site, a browser."""
+"""What the test files share: where the repository is, a made-up record, the built site, a browser."""
 
 import importlib.util
 import os
@@ -12,8 +12,20 @@ from types import ModuleType
 import pytest
 from filelock import FileLock
 
+from romae_lite.results import Record
+
 ROOT = Path(__file__).resolve().parents[1]
 CI = os.environ.get("CI", "").lower() == "true"
+
+
+def made_up_record(**changes) -> Record:
+    """A record that no run left; which experiment and metrics is for the caller to say."""
+    fields = dict(
+        preset="paper", tier="smoke", config={}, seed=0, history=[], parameters=10, device="cpu", precision="fp32",
+        wall_seconds=1.5, peak_memory_mb=2.0, tokens_per_second=3.0, versions={"numpy": "2"}, commit="content:0",
+        data_fingerprint="0", command="made up", deviations=[], created="2026-01-31T12:00:00+00:00",
+    )  # fmt: skip
+    return Record(**fields | changes)
 
 
 @pytest.fixture(scope="session")

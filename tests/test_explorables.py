@@ -7,8 +7,9 @@ import re
 import numpy as np
 import pytest
 import torch
+from conftest import made_up_record
 
-from romae_lite import rope
+from romae_lite import results, rope
 from romae_lite.explorables import GALLERY, PALETTE, Explorable, gallery, rotary_clock, spirals
 
 COUNTS = [3, 5, 8, 12, 20, 30, 45, 60, 74]
@@ -153,15 +154,11 @@ def test_gallery_names_what_there_is():
 
 
 def record(folder, preset: str, seed: int, given: dict) -> None:
-    from romae_lite import results
-
     path = folder / "spirals" / f"{preset}-s{seed}"
     results.save_arrays(path.with_suffix(".npz"), **given)
-    results.Record(
-        experiment="spirals", preset=preset, tier="smoke", config={}, seed=seed, metrics={"rmse_clean": 0.5 + seed},
-        history=[], parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0,
-        tokens_per_second=1.0, versions={}, commit="content:0", data_fingerprint="0",
-        command=f"made up {preset} {seed}", deviations=[], created="2026-01-01T00:00:00Z",
+    made_up_record(
+        experiment="spirals", preset=preset, seed=seed, metrics={"rmse_clean": 0.5 + seed},
+        command=f"made up {preset} {seed}",
     ).save(path.with_suffix(".json"))  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite import results, rope
@@ -280,11 +281,9 @@ def keep(root, exp, preset: str, seed: int, arrays: dict, tier: str = "own", **o
     """A record that the test made up."""
     path = results.record_path(exp.name, preset, overrides, seed, root)
     results.save_arrays(path.with_suffix(".npz"), **arrays)
-    results.Record(
+    made_up_record(
         experiment=exp.name, preset=preset, tier=tier, config=exp.config(), seed=seed, metrics={"mse": 0.5 + seed},
-        history=[], parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0,
-        tokens_per_second=1.0, versions={}, commit="content:0", data_fingerprint="0",
-        command=f"made up {exp.name} {preset} {seed}", deviations=[], created="2026-01-01T00:00:00Z",
+        command=f"made up {exp.name} {preset} {seed}",
     ).save(path)  # fmt: skip
 
 

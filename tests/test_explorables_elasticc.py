@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite import results
@@ -94,11 +95,9 @@ def test_comes_from_a_record(tmp_path, monkeypatch):
     assert gallery("light_curve").data is None and light_curve.COMMAND in gallery("light_curve").html()
     path = tmp_path / "elasticc" / "small-s0"
     results.save_arrays(path.with_suffix(".npz"), **made_up())
-    results.Record(
-        experiment="elasticc", preset="small", tier="smoke", config={"source": "simulated", "scaling": "asinh"}, seed=0,
-        metrics={"f1_macro": 0.4321}, history=[], parameters=1, device="cpu", precision="fp32", wall_seconds=1.0,
-        peak_memory_mb=1.0, tokens_per_second=1.0, versions={}, commit="content:0", data_fingerprint="0",
-        command="made up", deviations=[], created="2026-01-01T00:00:00Z",
+    made_up_record(
+        experiment="elasticc", preset="small", config={"source": "simulated", "scaling": "asinh"},
+        metrics={"f1_macro": 0.4321},
     ).save(path.with_suffix(".json"))  # fmt: skip
     caption = gallery("light_curve").caption
     assert "0.432" in caption and "Made-up" in caption

@@ -6,6 +6,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 import torch
+from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401
 
 from romae_lite import results, rope
@@ -156,11 +157,9 @@ def record(folder, seed: int, given: dict | None, **changes) -> None:
     path = results.record_path("frequencies", "small", changes, seed, root=folder)
     if given:
         results.save_arrays(path.with_suffix(".npz"), **given)
-    results.Record(
+    made_up_record(
         experiment="frequencies", preset="small", tier="reduced", config=exp.config(), seed=seed,
-        metrics=metrics(exp.position_scale, seed), history=[], parameters=1, device="cpu", precision="fp32",
-        wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0, versions={}, commit="content:0",
-        data_fingerprint="0", command="made up", deviations=[], created="2026-01-01T00:00:00Z",
+        metrics=metrics(exp.position_scale, seed),
     ).save(path)  # fmt: skip
 
 

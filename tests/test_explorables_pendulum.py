@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite import results
@@ -72,14 +73,9 @@ def test_comes_from_records(tmp_path, monkeypatch):
     assert gallery("pendulum").data is None and pendulum.COMMAND in gallery("pendulum").html()
 
     def record(preset: str, seed: int, mse: float, **changes):
-        path = tmp_path / "pendulum" / f"{preset}-s{seed}"
+        path = tmp_path / "pendulum" / f"{preset}-s{seed}.json"
         results.save_arrays(path.with_suffix(".npz"), **made_up(**changes))
-        results.Record(
-            experiment="pendulum", preset=preset, tier="smoke", config={}, seed=seed, metrics={"mse": mse}, history=[],
-            parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0,
-            versions={}, commit="content:0", data_fingerprint="0", command="made up", deviations=[],
-            created="2026-01-01T00:00:00Z",
-        ).save(path.with_suffix(".json"))  # fmt: skip
+        made_up_record(experiment="pendulum", preset=preset, seed=seed, metrics={"mse": mse}).save(path)
 
     record("paper", 10, 0.5)
     record("paper", 2, 0.01234, noise=0.5)

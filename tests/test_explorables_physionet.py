@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite import results
@@ -117,12 +118,7 @@ def test_comes_from_a_record(tmp_path, monkeypatch):
     assert gallery("patient").data is None and patient.COMMAND in gallery("patient").html()
     path = tmp_path / "physionet" / "small-s0"
     results.save_arrays(path.with_suffix(".npz"), **made_up())
-    results.Record(
-        experiment="physionet", preset="small", tier="smoke", config={}, seed=0, metrics={"mse": 0.4321},
-        history=[], parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0,
-        tokens_per_second=1.0, versions={}, commit="content:0", data_fingerprint="0", command="made up", deviations=[],
-        created="2026-01-01T00:00:00Z",
-    ).save(path.with_suffix(".json"))  # fmt: skip
+    made_up_record(experiment="physionet", preset="small", metrics={"mse": 0.4321}).save(path.with_suffix(".json"))
     assert "0.432" in gallery("patient").caption and "PhysioNet" in gallery("patient").caption
     (tmp_path / "physionet" / "best-s0.npz").write_bytes(b"PK")
     assert "best-s0.npz" in gallery("patient").caption

@@ -5,6 +5,7 @@ import base64
 import numpy as np
 import pytest
 import torch
+from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401
 
 from romae_lite import results
@@ -131,11 +132,9 @@ def record(folder, seed: int, given: dict, config: dict) -> None:
     results.save_arrays(
         path.with_suffix(".npz"), **{f"weights.{name}": w.astype(np.float16) for name, w in given.items()}
     )
-    results.Record(
-        experiment="synthetic", preset="mini", tier="smoke", config=config, seed=seed,
-        metrics={"mse_clean": 0.2345 + seed, "mse_clean_gp": 0.1234}, history=[], parameters=1, device="cpu",
-        precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0, versions={}, commit="content:0",
-        data_fingerprint="0", command=f"made up {seed}", deviations=[], created="2026-01-01T00:00:00Z",
+    made_up_record(
+        experiment="synthetic", preset="mini", config=config, seed=seed, command=f"made up {seed}",
+        metrics={"mse_clean": 0.2345 + seed, "mse_clean_gp": 0.1234},
     ).save(path.with_suffix(".json"))  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite import results
@@ -48,12 +49,7 @@ def test_comes_from_a_record(tmp_path, monkeypatch):
     assert gallery("uea").data is None and uea.COMMAND in gallery("uea").html()
     path = tmp_path / "uea" / "best-dataset=BasicMotions-s0.json"
     results.save_arrays(path.with_suffix(".npz"), **made_up())
-    results.Record(
-        experiment="uea", preset="best", tier="own", config={}, seed=0, metrics={"accuracy": 0.4321}, history=[],
-        parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0,
-        versions={}, commit="content:0", data_fingerprint="0", command="made up", deviations=[],
-        created="2026-01-01T00:00:00Z",
-    ).save(path)  # fmt: skip
+    made_up_record(experiment="uea", preset="best", tier="own", metrics={"accuracy": 0.4321}).save(path)
     assert "accuracy 0.432" in gallery("uea").caption
 
 

@@ -6,19 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import made_up_record
 
 from romae_lite import results
 from romae_lite.files import atomic_write
-
-
-def record(**changes) -> results.Record:
-    fields = dict(
-        experiment="spirals", preset="paper", tier="paper", config={"epochs": 1}, seed=0, metrics={"rmse_clean": 0.5},
-        history=[{"step": 1, "loss": 1.0}], parameters=3, device="cpu", precision="fp32", wall_seconds=1.0,
-        peak_memory_mb=1.0, tokens_per_second=1.0, versions={"torch": "2"}, commit="content:0", data_fingerprint="0",
-        command="python -m romae_lite run spirals", deviations=[], created="2026-01-31T12:00:00+00:00",
-    )  # fmt: skip
-    return results.Record(**fields | changes)
 
 
 def folder(path: Path) -> set[str]:
@@ -43,7 +34,7 @@ def test_full_disk_leaves_what_was_there(tmp_path, monkeypatch, call, there, wha
         path.write_bytes(b"old")
     write = {
         "bytes": lambda: atomic_write(path, b"new" * 1000),
-        "record": lambda: record().save(path),
+        "record": lambda: made_up_record(experiment="spirals", metrics={"mse": 0.5}).save(path),
         "arrays": lambda: results.save_arrays(path, curve=np.arange(5.0)),
     }[what]
 

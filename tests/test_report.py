@@ -6,23 +6,22 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
+from conftest import made_up_record
 
 from romae_lite import report
 from romae_lite.__main__ import assignment, main, seeds
 from romae_lite.experiments import EXPERIMENTS
 from romae_lite.paper import CLAIMS
 from romae_lite.report import rows, scoreboard_html, scoreboard_text
-from romae_lite.results import Record, name
+from romae_lite.results import name
 
 SPIRALS = "table-7-romae-tiny-spirals-rmse"  # the paper says 0.0183 (0.007)
 
 
 def save(root, experiment, metrics, *, seed=0, preset="paper", tier="paper", config=None, command=None, tag=None):
-    command = command or f"python -m romae_lite run {experiment} --preset {preset} --seeds {seed}"
-    record = Record(
-        experiment=experiment, preset=preset, tier=tier, config=config or {}, seed=seed, metrics=metrics, history=[],
-        parameters=1, device="cpu", precision="fp32", wall_seconds=1.0, peak_memory_mb=1.0, tokens_per_second=1.0,
-        versions={}, commit="c", data_fingerprint="d", command=command, deviations=[], created="2026-01-31T12:00:00Z",
+    record = made_up_record(
+        experiment=experiment, preset=preset, tier=tier, config=config or {}, seed=seed, metrics=metrics,
+        command=command or f"python -m romae_lite run {experiment} --preset {preset} --seeds {seed}",
     )  # fmt: skip
     return record.save(root / experiment / f"{name(preset, {'x': tag} if tag else None, seed)}.json")
 
