@@ -1,5 +1,6 @@
 """The interactive figures: their data in Python, and their behaviour in a real browser."""
 
+import importlib
 import json
 import math
 import re
@@ -335,70 +336,23 @@ def test_what_is_spoken_says_the_numbers(visit):
     assert f"{now['observed']} of 75" in page.locator("[aria-live]").text_content()
 
 
-def of_chapter_02(name):
-    import test_explorables_cls as chapter  # here: it takes its fixtures from this file
-
-    return getattr(chapter, f"make_{name}")()
-
-
-def of_frequencies(name: str) -> Explorable:
-    from test_explorables_frequencies import figure  # here: it imports this file
-
-    return figure(name)
-
-
-def of_synthetic() -> Explorable:
-    from test_explorables_synthetic import figure  # here: it imports this file
-
-    return figure()
-
-
-def of_physionet() -> Explorable:
-    from test_explorables_physionet import figure  # here: it imports this file
-
-    return figure()
-
-
-def of_pendulum() -> Explorable:
-    from test_explorables_pendulum import figure  # here: it imports this file
-
-    return figure()
-
-
-def of_elasticc() -> Explorable:
-    from test_explorables_elasticc import figure  # here: it imports this file
-
-    return figure()
-
-
-def of_uea() -> Explorable:
-    from test_explorables_uea import figure  # here: it imports this file
-
-    return figure()
-
-
-def of_autoencoder(name: str) -> Explorable:
-    from test_explorables_autoencoder import figure  # here: it imports this file
-
-    return figure(name)
+def of(chapter: str, *name: str):
+    """Makes a figure of that chapter's test file, imported late: it takes its fixtures from this one."""
+    return lambda: importlib.import_module(f"test_explorables_{chapter}").figure(*name)
 
 
 MAKERS = {
-    "patches": lambda: of_autoencoder("patches"),
-    "mask_ratio": lambda: of_autoencoder("mask_ratio"),
-    "forward_pass": lambda: of_autoencoder("forward_pass"),
-    "patient": of_physionet,
-    "light_curve": of_elasticc,
-    "pendulum": of_pendulum,
-    "uea": of_uea,
-    "synthetic": of_synthetic,
-    "moving_tokens": lambda: of_chapter_02("moving_tokens"),
-    "position_error": lambda: of_chapter_02("position_error"),
+    **{name: of("autoencoder", name) for name in ("patches", "mask_ratio", "forward_pass")},
+    "patient": of("physionet"),
+    "light_curve": of("elasticc"),
+    "pendulum": of("pendulum"),
+    "uea": of("uea"),
+    "synthetic": of("synthetic"),
+    **{name: of("cls", name) for name in ("moving_tokens", "position_error")},
     "spirals": lambda: spirals.explorable(arrays()),
     "rotary_clock": rotary_clock.explorable,
     **{name: GALLERY[name] for name in ("two_tokens", "attention_kernel", "rope_precision")},
-    "spectrum": lambda: of_frequencies("spectrum"),
-    "position_scale": lambda: of_frequencies("position_scale"),
+    **{name: of("frequencies", name) for name in ("spectrum", "position_scale")},
 }
 
 

@@ -37,10 +37,6 @@ def models() -> list[Answers]:
     ]
 
 
-def make_moving_tokens():
-    return moving_tokens.explorable(models())
-
-
 def sweeps() -> list[Sweep]:
     where, rng = np.linspace(0, 100, 500), np.random.default_rng(0)
     signed = rng.normal(0, 0.03, (3, 500)) + 0.5 * (where / 100) ** 8
@@ -52,8 +48,8 @@ def sweeps() -> list[Sweep]:
     ]  # fmt: skip
 
 
-def make_position_error():
-    return position_error.explorable(sweeps())
+def figure(name: str):
+    return moving_tokens.explorable(models()) if name == "moving_tokens" else position_error.explorable(sweeps())
 
 
 # Moving tokens ------------------------------------------------------------------------------------------------------
@@ -61,7 +57,7 @@ def make_position_error():
 
 @pytest.mark.parametrize("model, head_dim", [(0, 60), (1, 16)])
 def test_scores_are_the_models_rope(model, head_dim):
-    data, difference = make_moving_tokens().data, 13.7
+    data, difference = figure("moving_tokens").data, 13.7
     phase = rope.angles(torch.tensor([[[3.0], [3.0 + difference]]]), rope.frequencies(head_dim))[:, :, None]
     turned = rope.rotate(torch.ones(1, 2, 1, head_dim), phase.cos(), phase.sin())[0, :, 0]
     expected = float(turned[0] @ turned[1]) / head_dim
@@ -121,8 +117,8 @@ def expect(page, data, **wanted) -> dict:
 
 
 def test_moving_all_by_keyboard(visit):  # noqa: F811
-    data = make_moving_tokens().data
-    page = visit(make_moving_tokens().html())
+    data = figure("moving_tokens").data
+    page = visit(figure("moving_tokens").html())
     before = expect(page, data, k=30, anchor=0, anchor_at="0.00", together=False)
     bar = page.get_by_role("slider", name="All tokens together")
     bar.press("PageUp")
@@ -137,8 +133,8 @@ def test_moving_all_by_keyboard(visit):  # noqa: F811
 
 
 def test_an_anchor_that_moves_along_hides_the_shift(visit):  # noqa: F811
-    data = make_moving_tokens().data
-    page = visit(make_moving_tokens().html())
+    data = figure("moving_tokens").data
+    page = visit(figure("moving_tokens").html())
     before = state(page)
     page.get_by_role("button", name="[CLS] moves along").click()
     page.get_by_role("slider", name="All tokens together").press("PageDown")
@@ -152,8 +148,8 @@ def test_an_anchor_that_moves_along_hides_the_shift(visit):  # noqa: F811
 
 
 def test_models_differ_in_their_anchor(visit):  # noqa: F811
-    data = make_moving_tokens().data
-    page = visit(make_moving_tokens().html())
+    data = figure("moving_tokens").data
+    page = visit(figure("moving_tokens").html())
     select, bar = page.get_by_label("Model"), page.get_by_role("slider", name="All tokens together")
     for i, anchor in enumerate(("0.00", None, "0.00", "moving")):
         select.select_option(str(i))
@@ -171,8 +167,8 @@ def test_models_differ_in_their_anchor(visit):  # noqa: F811
 
 
 def test_dragging_by_pointer(visit):  # noqa: F811
-    data = make_moving_tokens().data
-    page = visit(make_moving_tokens().html())
+    data = figure("moving_tokens").data
+    page = visit(figure("moving_tokens").html())
     first = state(page)
     for name, key in (("All tokens together", "k"), ("[CLS]", "anchor")):
         box = page.get_by_role("slider", name=name).bounding_box()
@@ -189,8 +185,8 @@ def test_dragging_by_pointer(visit):  # noqa: F811
 
 
 def test_a_single_token_has_scores_but_no_answer(visit):  # noqa: F811
-    data = make_moving_tokens().data
-    page = visit(make_moving_tokens().html())
+    data = figure("moving_tokens").data
+    page = visit(figure("moving_tokens").html())
     token = page.get_by_role("slider", name="The chosen token alone")
     before = state(page)
     token.press("PageUp")
@@ -211,7 +207,7 @@ def test_a_single_token_has_scores_but_no_answer(visit):  # noqa: F811
 
 
 def test_reading_is_the_mean_over_seeds():
-    data, given = make_position_error().data, sweeps()[0]
+    data, given = figure("position_error").data, sweeps()[0]
     for i in (0, 137, 499):
         column = [abs(given.signed[s, i]) for s in range(3)]
         # four significant digits travel
@@ -232,8 +228,8 @@ def test_misshapen_sweeps_are_named():
 
 
 def test_reading_the_error_by_keyboard_and_by_mouse(visit):  # noqa: F811
-    data = make_position_error().data
-    page = visit(make_position_error().html())
+    data = figure("position_error").data
+    page = visit(figure("position_error").html())
 
     def check(model: int, i: int) -> None:
         now = state(page)
@@ -262,7 +258,7 @@ def test_reading_the_error_by_keyboard_and_by_mouse(visit):  # noqa: F811
 
 def test_the_curve_stands_where_the_data_say(visit):  # noqa: F811
     """Signed errors on a linear scale, brought back from pixels, are the given ones."""
-    page = visit(make_position_error().html())
+    page = visit(figure("position_error").html())
     page.get_by_label("Model").select_option("1")
     page.get_by_role("button", name="with sign").click()
     d = page.locator(".romae-live svg path[stroke-width='2.1']").get_attribute("d")
