@@ -12,6 +12,8 @@ import argparse
 import statistics
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -142,6 +144,14 @@ def encodings(options, recipe: Recipe, tokens: Tokens) -> None:
         print(row(f"training, {name} / absolute encoding", seconds["absolute"], seconds[kind], aim))
 
 
+def precisions(options, recipe: Recipe, tokens: Tokens) -> None:
+    recipes = {precision: replace(recipe, precision=precision) for precision in ("fp32", "bf16")}
+    seconds = compare(
+        {name: partial(ours, options, build(options), tokens, r) for name, r in recipes.items()}, options.rounds
+    )
+    print(row("training, bfloat16 / float32", seconds["fp32"], seconds["bf16"]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
@@ -151,7 +161,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="DataLoader workers of the straightforward one")
     parser.add_argument("--encoder", default="tiny")
     parser.add_argument("--decoder", default="tiny-shallow")
-    parser.add_argument("--only", choices=("straightforward", "encodings"))
+    parser.add_argument("--only", choices=("straightforward", "encodings", "precisions"))
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
@@ -165,10 +175,12 @@ def main() -> None:
     print(f"{options.device}, {options.threads} thread(s), {options.rounds} rounds of {options.steps} steps", end="")
     print(f", {options.clock} time")
     print(f"{'':<58} {'ms/step':>8} {'ratio':>7}  (all rounds)")
-    if options.only != "encodings":
+    if options.only in (None, "straightforward"):
         against_straightforward(options, recipe, regular, ragged)
-    if options.only != "straightforward":
+    if options.only in (None, "encodings"):
         encodings(options, recipe, regular)
+    if options.only in (None, "precisions"):
+        precisions(options, recipe, regular)
 
 
 if __name__ == "__main__":
