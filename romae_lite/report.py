@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .paper import CLAIMS, EXPERIMENTS, SOURCES, STATUSES, Claim, Verdict, verdict
-from .results import Loaded, Record, Summary, load_all, results_dir, select, summarise
+from .results import NEUTRAL, Loaded, Record, Summary, load_all, results_dir, select, summarise
 
-NEUTRAL = ("precision", "compile")  # settings that do not make it another experiment
 MARKS = dict(zip(STATUSES, ("✓", "≈", "✗", "–", "?", "“”"), strict=True))
 
 

@@ -33,6 +33,7 @@ TIERS = (
     "ablation",  # our settings with something changed: for a chapter to show, never beside a claim
     "smoke",  # proves that the code runs; never shown as a result
 )
+NEUTRAL = frozenset({"precision", "compile"})  # settings that change a run's speed, not its protocol
 ARRAYS_LIMIT = 200_000  # bytes: the arrays are committed beside the records
 RESAMPLES = 10_000
 

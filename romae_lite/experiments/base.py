@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ..masking import split, take
 from ..model import ModelConfig, RoMAE, reconstruction_loss, size
+from ..results import NEUTRAL
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe, fit, mixed
@@ -41,7 +42,7 @@ class Experiment:
     name: ClassVar[str]
     # preset -> tier of its records: "own" is our settings on the whole data set, "smoke" proves that the code runs
     tiers: ClassVar[dict[str, str]] = {"paper": "paper", "best": "own", "quick": "smoke"}
-    neutral: ClassVar[frozenset[str]] = frozenset({"precision", "compile"})  # change the speed, not the protocol
+    neutral: ClassVar[frozenset[str]] = NEUTRAL
     variants: ClassVar[frozenset[str]] = frozenset()  # the columns of the paper's table: any value is its protocol
     # (preset, number of seeds) or (preset, number of seeds, settings changed) to record, most valuable first
     campaign: ClassVar[tuple[tuple, ...]] = ()
