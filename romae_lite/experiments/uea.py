@@ -60,7 +60,7 @@ class UEA(Classification):
         ("best", 3, {"dataset": "LSST", "embedding": "fresh"}),
         ("best", 3, {"dataset": "LSST", "pretrain_epochs": 0}),
         ("paper", 3, {"dataset": "Epilepsy"}),
-        ("paper", 3, {"dataset": "LSST", "precision": "bf16"}),  # hours on a CPU: fewer so
+        ("paper", 3, {"dataset": "LSST", "precision": "bf16"}),  # the two that take a CPU hours
         ("paper", 3, {"dataset": "CharacterTrajectories", "precision": "bf16"}),
     )
     deviations = ("D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30")
