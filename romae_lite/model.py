@@ -107,8 +107,6 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, rotation: tuple[Tensor, Tensor] | None, pad: Tensor | None, record=None) -> Tensor:
         """x (B, N, E); rotation: cos, sin (B, N, 1, head_dim / 2); pad (B, N), True where no one may look."""
         heads = rearrange(self.qkv(x), "b n (h d) -> b n h d", h=3 * self.heads)  # queries, then keys, then values
-        if heads.dtype == torch.bfloat16 and heads.device.type == "cpu":
-            heads = heads.float()  # PyTorch's attention on a CPU takes twice the time in bfloat16
         qk, v = heads.split((2 * self.heads, self.heads), dim=2)
         if rotation is not None:
             qk = rotate(qk, *rotation)
@@ -116,11 +114,18 @@ class Attention(nn.Module):
         v = v.transpose(1, 2)  # (B, H, N, head_dim)
         mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N), True where to look
         if record is not None:
-            score = q @ k.mT / math.sqrt(q.shape[-1])  # (B, H, N, N)
-            record["attention"] = (score if mask is None else score.masked_fill(~mask, -math.inf)).softmax(-1)
-        with torch.autocast("cpu", enabled=False):  # which would make them bfloat16 again
+            record["attention"] = attention_weights(q, k, mask)
+        if v.is_cpu and v.dtype == torch.bfloat16:  # PyTorch's kernel takes several times as long in this case
+            y = attention_weights(q, k, mask).type_as(v) @ v  # (B, H, N, head_dim)
+        else:
             y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         return self.out(rearrange(y, "b h n d -> b n (h d)"))
+
+
+def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(q k^T / sqrt(head_dim)) over the keys where mask (B, 1, 1, N) is True: (B, H, N, N) float32 (Eq. 1)."""
+    score = (q / math.sqrt(q.shape[-1]) @ k.mT).float()
+    return (score if mask is None else score.masked_fill(~mask, -math.inf)).softmax(-1)
 
 
 class FeedForward(nn.Module):
