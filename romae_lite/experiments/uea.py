@@ -60,7 +60,7 @@ class UEA(Classification):
         ("best", 3, {"dataset": "LSST", "embedding": "fresh"}),
         ("best", 3, {"dataset": "LSST", "pretrain_epochs": 0}),
         ("paper", 3, {"dataset": "Epilepsy"}),
-        ("paper", 3, {"dataset": "LSST", "precision": "bf16"}),  # from here on, hours on a CPU
+        ("paper", 3, {"dataset": "LSST", "precision": "bf16"}),  # bf16, as these take a CPU hours
         ("paper", 3, {"dataset": "CharacterTrajectories", "precision": "bf16"}),
         ("paper", 5, {"dataset": "Heartbeat", "folds": 5, "precision": "bf16"}),
     )
