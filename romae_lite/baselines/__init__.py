@@ -1,1 +1,0 @@
-"""What the numbers are measured against: the best possible predictors, and classical ones."""
