@@ -21,11 +21,11 @@ import torch
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 from benchmarks import straightforward  # noqa: E402
-from romae_lite.data.spirals import generate  # noqa: E402
-from romae_lite.experiments.base import masked_loss, numpy_rng  # noqa: E402
+from romae_lite.lab.experiment import masked_loss, numpy_rng  # noqa: E402
 from romae_lite.masking import hide, split, take  # noqa: E402
 from romae_lite.model import ModelConfig, RoMAE, size  # noqa: E402
 from romae_lite.rope import PositionEncoding  # noqa: E402
+from romae_lite.spirals.data import generate  # noqa: E402
 from romae_lite.tokens import Tokens  # noqa: E402
 from romae_lite.training import Recipe, fit, learning_rate  # noqa: E402
 

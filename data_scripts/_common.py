@@ -11,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the scripts run from a checkout that is not installed as well
 
-from romae_lite.data import DataError, data_root  # noqa: E402
 from romae_lite.files import atomic_write  # noqa: E402
+from romae_lite.lab.data import DataError, data_root  # noqa: E402
 
 
 def options(doc: str, folder: str, home: str) -> argparse.ArgumentParser:

@@ -19,7 +19,6 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
-from . import paper
 from .masking import Split, take
 from .rope import PositionEncoding, rotate
 from .tokens import Tokens
@@ -48,7 +47,13 @@ class Size:
         return self.dim // self.heads
 
 
-SIZES = {name: Size(dim=s.d_model, heads=s.heads, depth=s.depth, ff=s.feed_forward) for name, s in paper.SIZES.items()}
+SIZES = {  # Table 8; the last one is Table 14's
+    "tiny-shallow": Size(dim=180, heads=3, depth=2, ff=720),
+    "tiny": Size(dim=180, heads=3, depth=12, ff=720),
+    "small": Size(dim=432, heads=6, depth=12, ff=1728),
+    "base": Size(dim=720, heads=12, depth=12, ff=2880),
+    "pendulum": Size(dim=60, heads=2, depth=2, ff=30),
+}
 
 
 def size(name: str, **changes: int) -> Size:

@@ -12,8 +12,11 @@ from types import ModuleType
 import pytest
 from filelock import FileLock
 
-from romae_lite.results import Record
+from romae_lite.lab.records import Record
+from romae_lite.lab.subjects import EXPERIMENTS
 
+# ours, without the toys that tests define
+NAMES = [name for name, experiment in EXPERIMENTS.items() if experiment.__module__.startswith("romae_lite.")]
 ROOT = Path(__file__).resolve().parents[1]
 CI = os.environ.get("CI", "").lower() == "true"
 

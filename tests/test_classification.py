@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.experiments import EXPERIMENTS
-from romae_lite.experiments.base import Splits, setting
-from romae_lite.experiments.classification import Classification, pretraining
+from romae_lite.lab.classification import Classification, pretraining
+from romae_lite.lab.experiment import Splits, setting
+from romae_lite.lab.runs import Planned, run
+from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.masking import hide, split
-from romae_lite.runs import Planned, run
 from romae_lite.tokens import Tokens
 from romae_lite.training import CheckpointError, Interrupted
 

@@ -11,8 +11,8 @@ import threading
 import numpy as np
 import pytest
 
-from romae_lite.data import physionet as icu
-from romae_lite.data.uea import SETS
+from romae_lite.physionet import data as icu
+from romae_lite.uea.data import SETS
 
 SCRIPTS = {"physionet": (), "uea": SETS, "elasticc": ("--partition", "--download")}  # and options of its own
 

@@ -10,11 +10,12 @@ import pytest
 import torch
 from conftest import ROOT
 
-from romae_lite import paper, results, rope
-from romae_lite.baselines import elasticc as rivals
-from romae_lite.data import elasticc as sky
-from romae_lite.data.elasticc import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
-from romae_lite.experiments.elasticc import CUTS, DAYS, ELAsTiCC
+from romae_lite import rope
+from romae_lite.elasticc import data as sky
+from romae_lite.elasticc import rivals
+from romae_lite.elasticc.data import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
+from romae_lite.elasticc.experiment import CUTS, DAYS, ELAsTiCC
+from romae_lite.lab import claims, records
 from romae_lite.model import count_parameters
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
@@ -255,7 +256,7 @@ def test_paper_is_table_18():
 
 
 def test_the_cells_of_table_4_are_settings():
-    cells = [c for c in paper.CLAIMS if c.experiment == "elasticc" and not c.quoted]
+    cells = [c for c in claims.CLAIMS if c.experiment == "elasticc" and not c.quoted]
     assert len(cells) == 4
     for cell in cells:
         exp = ELAsTiCC.paper().replace(**cell.where)
@@ -466,7 +467,7 @@ def test_two_processes_train_as_one(exp, tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]
     (path,) = tmp_path.glob("elasticc/*.json")
-    record = results.load(path)
+    record = records.load(path)
     same = exp.replace(**changes)
     _, history = same.train(same.data(0), 0, device="cpu")
     # float32 sums in another order, a few steps of Muon

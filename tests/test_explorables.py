@@ -10,8 +10,13 @@ import pytest
 import torch
 from conftest import made_up_record
 
-from romae_lite import results, rope
-from romae_lite.explorables import GALLERY, PALETTE, Explorable, gallery, rotary_clock, spirals
+from romae_lite import rope
+from romae_lite.lab import records
+from romae_lite.page.explorable import Explorable
+from romae_lite.page.gallery import GALLERY, gallery
+from romae_lite.page.palette import PALETTE
+from romae_lite.rotary import rotary_clock
+from romae_lite.spirals import figure as spirals
 
 COUNTS = [3, 5, 8, 12, 20, 30, 45, 60, 74]
 
@@ -156,7 +161,7 @@ def test_gallery_names_what_there_is():
 
 def record(folder, preset: str, seed: int, given: dict) -> None:
     path = folder / "spirals" / f"{preset}-s{seed}"
-    results.save_arrays(path.with_suffix(".npz"), **given)
+    records.save_arrays(path.with_suffix(".npz"), **given)
     made_up_record(
         experiment="spirals", preset=preset, seed=seed, metrics={"rmse_clean": 0.5 + seed},
         command=f"made up {preset} {seed}",

@@ -10,10 +10,11 @@ from test_explorables import state, visit  # noqa: F401
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from romae_lite.data.pictures import digit_tokens, stars
-from romae_lite.explorables import Explorable, forward_pass, mask_ratio, patches
+from romae_lite.autoencoder import forward_pass, mask_ratio, patches
+from romae_lite.autoencoder.pictures import digit_tokens, stars
 from romae_lite.masking import hide, split, take
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters, reconstruction_loss, size
+from romae_lite.page.explorable import Explorable
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 

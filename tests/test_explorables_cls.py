@@ -8,11 +8,13 @@ import torch
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite import results, rope
-from romae_lite.experiments.position import Position, PositionRange
-from romae_lite.explorables import gallery, moving_tokens, position_error
-from romae_lite.explorables.moving_tokens import Answers
-from romae_lite.explorables.position_error import Sweep
+from romae_lite import rope
+from romae_lite.lab import records
+from romae_lite.page.gallery import gallery
+from romae_lite.position import moving_tokens, position_error
+from romae_lite.position.experiment import Position, PositionRange
+from romae_lite.position.moving_tokens import Answers
+from romae_lite.position.position_error import Sweep
 
 M, K, N = 6, 61, 10
 
@@ -275,8 +277,8 @@ def test_the_curve_stands_where_the_data_say(visit):  # noqa: F811
 
 def keep(root, exp, preset: str, seed: int, arrays: dict, tier: str = "own", **overrides) -> None:
     """A record that the test made up."""
-    path = results.record_path(exp.name, preset, overrides, seed, root)
-    results.save_arrays(path.with_suffix(".npz"), **arrays)
+    path = records.record_path(exp.name, preset, overrides, seed, root)
+    records.save_arrays(path.with_suffix(".npz"), **arrays)
     made_up_record(
         experiment=exp.name, preset=preset, tier=tier, config=exp.config(), seed=seed, metrics={"mse": 0.5 + seed},
         command=f"made up {exp.name} {preset} {seed}",

@@ -5,10 +5,11 @@ import pytest
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite import results
-from romae_lite.data.elasticc import BANDS, SIMULATED_CLASSES
-from romae_lite.experiments.elasticc import ELAsTiCC
-from romae_lite.explorables import gallery, light_curve
+from romae_lite.elasticc import figure as light_curve
+from romae_lite.elasticc.data import BANDS, SIMULATED_CLASSES
+from romae_lite.elasticc.experiment import ELAsTiCC
+from romae_lite.lab import records
+from romae_lite.page.gallery import gallery
 
 NAMES, C = SIMULATED_CLASSES, 20
 
@@ -94,7 +95,7 @@ def test_comes_from_a_record(tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
     assert gallery("light_curve").data is None and light_curve.COMMAND in gallery("light_curve").html()
     path = tmp_path / "elasticc" / "small-s0"
-    results.save_arrays(path.with_suffix(".npz"), **made_up())
+    records.save_arrays(path.with_suffix(".npz"), **made_up())
     made_up_record(
         experiment="elasticc", preset="small", config={"source": "simulated", "scaling": "asinh"},
         metrics={"f1_macro": 0.4321},

@@ -9,9 +9,12 @@ import torch
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401
 
-from romae_lite import results, rope
-from romae_lite.experiments.frequencies import Frequencies
-from romae_lite.explorables import gallery, position_scale, spectrum
+from romae_lite import rope
+from romae_lite.frequencies import position_scale, spectrum
+from romae_lite.frequencies.experiment import Frequencies
+from romae_lite.lab import records
+from romae_lite.lab.summary import summarise
+from romae_lite.page.gallery import gallery
 
 HERTZ, SCALES, LEVELS = (1, 5, 9, 12), (1.0, 10.0, 99.0), (0.02, 0.1, 0.3)
 CASES = [(f, -1) for f in HERTZ] + list(combinations_with_replacement(HERTZ, 2))
@@ -144,7 +147,7 @@ def test_curves_are_means_and_intervals_over_seeds():
     data = figure("position_scale").data
     for i, scale in enumerate(SCALES):
         for f in (0, 7, 24):
-            found = results.summarise(m[f"mse_noisy_{f}hz"] for m in METRICS[scale])
+            found = summarise(m[f"mse_noisy_{f}hz"] for m in METRICS[scale])
             assert data["curves"][i]["mean"][f] == pytest.approx(found.mean, rel=1e-3)
             assert data["curves"][i]["low"][f] == pytest.approx(found.low, rel=1e-3)
             assert data["curves"][i]["high"][f] == pytest.approx(found.high, rel=1e-3)
@@ -154,9 +157,9 @@ def test_curves_are_means_and_intervals_over_seeds():
 
 def record(folder, seed: int, given: dict | None, **changes) -> None:
     exp = Frequencies.small().replace(**changes)
-    path = results.record_path("frequencies", "small", changes, seed, root=folder)
+    path = records.record_path("frequencies", "small", changes, seed, root=folder)
     if given:
-        results.save_arrays(path.with_suffix(".npz"), **given)
+        records.save_arrays(path.with_suffix(".npz"), **given)
     made_up_record(
         experiment="frequencies", preset="small", tier="reduced", config=exp.config(), seed=seed,
         metrics=metrics(exp.position_scale, seed),

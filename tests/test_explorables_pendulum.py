@@ -5,9 +5,10 @@ import pytest
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite import results
-from romae_lite.data.pendulum import generate
-from romae_lite.explorables import gallery, pendulum
+from romae_lite.lab import records
+from romae_lite.page.gallery import gallery
+from romae_lite.pendulum import figure as pendulum
+from romae_lite.pendulum.data import generate
 
 
 def made_up(clips: int = 3, data_seed: int = 0, noise: float = 0.3) -> dict[str, np.ndarray]:
@@ -74,7 +75,7 @@ def test_comes_from_records(tmp_path, monkeypatch):
 
     def record(preset: str, seed: int, mse: float, **changes):
         path = tmp_path / "pendulum" / f"{preset}-s{seed}.json"
-        results.save_arrays(path.with_suffix(".npz"), **made_up(**changes))
+        records.save_arrays(path.with_suffix(".npz"), **made_up(**changes))
         made_up_record(experiment="pendulum", preset=preset, seed=seed, metrics={"mse": mse}).save(path)
 
     record("paper", 10, 0.5)

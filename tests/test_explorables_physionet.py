@@ -6,11 +6,12 @@ import torch
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite import results
-from romae_lite.baselines import physionet as predictors
-from romae_lite.data.physionet import CHANNELS, HORIZON
-from romae_lite.experiments.physionet import PhysioNet
-from romae_lite.explorables import gallery, patient
+from romae_lite.lab import records
+from romae_lite.page.gallery import gallery
+from romae_lite.physionet import figure as patient
+from romae_lite.physionet import rivals as predictors
+from romae_lite.physionet.data import CHANNELS, HORIZON
+from romae_lite.physionet.experiment import PhysioNet
 from romae_lite.tokens import Tokens
 
 K = 7
@@ -92,7 +93,7 @@ def test_curve_is_what_the_model_says_there(trained):
 
 def test_arrays_are_small_and_uncover_whole_minutes(trained, tmp_path):
     _, _, _, arrays = trained
-    results.save_arrays(tmp_path / "a.npz", **arrays)
+    records.save_arrays(tmp_path / "a.npz", **arrays)
     for p in range(3):
         part = slice(arrays["start"][p], arrays["start"][p + 1])
         assert len(set(zip(arrays["minute"][part], arrays["rank"][part], strict=True))) == len(
@@ -117,7 +118,7 @@ def test_comes_from_a_record(tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
     assert gallery("patient").data is None and patient.COMMAND in gallery("patient").html()
     path = tmp_path / "physionet" / "small-s0"
-    results.save_arrays(path.with_suffix(".npz"), **made_up())
+    records.save_arrays(path.with_suffix(".npz"), **made_up())
     made_up_record(experiment="physionet", preset="small", metrics={"mse": 0.4321}).save(path.with_suffix(".json"))
     assert "0.432" in gallery("patient").caption and "PhysioNet" in gallery("patient").caption
     (tmp_path / "physionet" / "best-s0.npz").write_bytes(b"PK")

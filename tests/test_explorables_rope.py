@@ -15,7 +15,7 @@ from test_explorables import state, visit  # noqa: F401  (a fixture)
 from test_notebooks import code, outputs, papermill, tags, text_of
 
 from romae_lite import rope
-from romae_lite.explorables import attention_kernel, rope_precision, two_tokens
+from romae_lite.rotary import attention_kernel, rope_precision, two_tokens
 
 
 def torch_score(q, k, positions, freqs) -> float:

@@ -8,11 +8,12 @@ import torch
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401
 
-from romae_lite import results
-from romae_lite.baselines.synthetic import posterior
-from romae_lite.data import synthetic as generator
-from romae_lite.experiments.synthetic import Synthetic
-from romae_lite.explorables import gallery, synthetic
+from romae_lite.lab import records
+from romae_lite.page.gallery import gallery
+from romae_lite.synthetic import data as generator
+from romae_lite.synthetic import figure as synthetic
+from romae_lite.synthetic.experiment import Synthetic
+from romae_lite.synthetic.rivals import posterior
 from romae_lite.tokens import Tokens
 
 SIZES = dict(encoder="32x2x2x48", decoder="16x2x2x40")  # unlike each other, to tell them apart
@@ -129,7 +130,7 @@ def test_mini_is_light_enough_for_a_page():
 
 def record(folder, seed: int, given: dict, config: dict) -> None:
     path = folder / "synthetic" / f"mini-s{seed}"
-    results.save_arrays(
+    records.save_arrays(
         path.with_suffix(".npz"), **{f"weights.{name}": w.astype(np.float16) for name, w in given.items()}
     )
     made_up_record(

@@ -5,9 +5,10 @@ import pytest
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite import results
-from romae_lite.data.uea import SETS
-from romae_lite.explorables import gallery, uea
+from romae_lite.lab import records
+from romae_lite.page.gallery import gallery
+from romae_lite.uea import figure as uea
+from romae_lite.uea.data import SETS
 
 NAMES = SETS["BasicMotions"].names
 
@@ -48,7 +49,7 @@ def test_comes_from_a_record(tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
     assert gallery("uea").data is None and uea.COMMAND in gallery("uea").html()
     path = tmp_path / "uea" / "best-dataset=BasicMotions-s0.json"
-    results.save_arrays(path.with_suffix(".npz"), **made_up())
+    records.save_arrays(path.with_suffix(".npz"), **made_up())
     made_up_record(experiment="uea", preset="best", tier="own", metrics={"accuracy": 0.4321}).save(path)
     assert "accuracy 0.432" in gallery("uea").caption
 

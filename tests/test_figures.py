@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from romae_lite import figures
-from romae_lite.explorables import PALETTE
+from romae_lite.page import figures
+from romae_lite.page.palette import PALETTE
 
 
 def example():

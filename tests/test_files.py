@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from conftest import made_up_record
 
-from romae_lite import results
 from romae_lite.files import atomic_write
+from romae_lite.lab import records
 
 
 def folder(path: Path) -> set[str]:
@@ -35,7 +35,7 @@ def test_full_disk_leaves_what_was_there(tmp_path, monkeypatch, call, there, wha
     write = {
         "bytes": lambda: atomic_write(path, b"new" * 1000),
         "record": lambda: made_up_record(experiment="spirals", metrics={"mse": 0.5}).save(path),
-        "arrays": lambda: results.save_arrays(path, curve=np.arange(5.0)),
+        "arrays": lambda: records.save_arrays(path, curve=np.arange(5.0)),
     }[what]
 
     def full(*_):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.baselines.frequencies import harmonic
-from romae_lite.data.frequencies import NOISE, POWER, WAVES, draw, generate, sines
-from romae_lite.experiments.base import numpy_rng
-from romae_lite.experiments.frequencies import LEAKED, MIXED, PAIR, PAIRED, SHAPES, SINGLE, Frequencies
+from romae_lite.frequencies.data import NOISE, POWER, WAVES, draw, generate, sines
+from romae_lite.frequencies.experiment import LEAKED, MIXED, PAIR, PAIRED, SHAPES, SINGLE, Frequencies
+from romae_lite.frequencies.rivals import harmonic
+from romae_lite.lab.claims import CLAIMS
+from romae_lite.lab.experiment import numpy_rng
 from romae_lite.masking import split, take
-from romae_lite.paper import CLAIMS
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 from conftest import ROOT
 
-from romae_lite import results
-from romae_lite.runs import Planned, run
+from romae_lite.lab import records
+from romae_lite.lab.runs import Planned, run
 
 SMALL = {  # the spirals' run is in chapter 05
     "position": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
@@ -86,7 +86,7 @@ def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, experiment, kind, preci
     done = python("tests/pretend_gpu.py", kind, *command)
     assert done.returncode == 0, done.stderr[-3000:]
     planned = Planned(experiment=experiment, preset="quick", seed=0, overrides=tuple(settings.items()))
-    gpu = results.load(planned.path)
+    gpu = records.load(planned.path)
     assert gpu.device.startswith("mps" if kind == "mps" else "no GPU, but a pretence")
     assert gpu.precision == ("bf16" if precision == "auto" else "fp32")
     cpu = run(planned, device="cpu", force=True)

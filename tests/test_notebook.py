@@ -2,8 +2,8 @@
 
 import pytest
 
-from romae_lite.experiments.spirals import Spirals
-from romae_lite.notebook import Parameters
+from romae_lite.page.notebook import Parameters
+from romae_lite.spirals.experiment import Spirals
 
 
 class Chapter:

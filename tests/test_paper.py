@@ -5,9 +5,10 @@ from collections import Counter
 
 import pytest
 
-from romae_lite import paper
-from romae_lite.paper import CLAIMS, EXPERIMENTS, SIZES, SOURCES, STATUSES, Claim, verdict
-from romae_lite.results import Summary, summarise
+from romae_lite.lab import claims
+from romae_lite.lab.claims import CLAIMS, SOURCES, STATUSES, TABLES, Claim, verdict
+from romae_lite.lab.summary import Summary, summarise
+from romae_lite.model import SIZES
 
 
 def of(table: str, **fields) -> list[Claim]:
@@ -47,7 +48,7 @@ def test_claims_are_well_formed():
     assert len({c.id for c in CLAIMS}) == len(CLAIMS)
     for c in CLAIMS:
         assert re.fullmatch(r"[a-z0-9-]+", c.id)
-        assert c.experiment in EXPERIMENTS and c.source in SOURCES and c.better in ("lower", "higher", "equal")
+        assert c.table in TABLES and c.source in SOURCES and c.better in ("lower", "higher", "equal")
         assert c.value is None or c.value > 0
         assert c.std is None or 0 < c.std < c.value
         assert not (c.quoted and c.where)
@@ -95,8 +96,8 @@ def test_claims_agree_with_one_another():
 def test_parameters_of_table_8_follow_from_the_sizes():
     """Per layer 4 d^2 + 2 d ff + 2 d; the paper adds a projection of 16 values, [CLS] and a head of one output."""
     for c in of("Table 8"):
-        d, heads, depth, ff = SIZES[c.where["size"]]
-        assert d % heads == 0
+        s = SIZES[c.where["size"]]
+        d, depth, ff = s.dim, s.depth, s.ff
         encoder = depth * (4 * d**2 + 2 * d * ff + 2 * d)
         counted = encoder + (16 * d + d) + d + (d + d + 1)  # projection, [CLS], head: norm and linear
         assert abs(counted - c.value) <= c.resolution, c.id
@@ -107,7 +108,7 @@ def test_parameters_of_table_8_follow_from_the_sizes():
 def test_malformed_cells_are_refused():
     for cell in ("", "1,5", "0.1 ± 0.2", "-1"):
         with pytest.raises(ValueError, match="the cell"):
-            list(paper.table("T", "t", dict(experiment="uea", metric="accuracy"), (("c", {}),), (("r", {}, cell),)))
+            list(claims.table("T", "t", dict(experiment="uea", metric="accuracy"), (("c", {}),), (("r", {}, cell),)))
 
 
 # The rule -------------------------------------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ def test_malformed_cells_are_refused():
 
 def claim(printed: str, **fields) -> Claim:
     settings = dict(experiment="spirals", metric="rmse_clean") | fields
-    (made,) = paper.table("Table", "title", settings, (("column", {}),), (("row", {}, printed),))
+    (made,) = claims.table("Table", "title", settings, (("column", {}),), (("row", {}, printed),))
     return made
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.baselines import physionet as predictors
-from romae_lite.data import physionet as icu
-from romae_lite.experiments.physionet import PhysioNet, hide_rows
 from romae_lite.masking import split
+from romae_lite.physionet import data as icu
+from romae_lite.physionet import rivals as predictors
+from romae_lite.physionet.experiment import PhysioNet, hide_rows
 from romae_lite.tokens import Tokens, by_length, padding_share, trim
 from romae_lite.training import seeded
 

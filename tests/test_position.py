@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from romae_lite import runs
-from romae_lite.experiments import experiment
-from romae_lite.experiments.position import WIDTHS, Position, PositionRange, width
+from romae_lite.lab import runs
+from romae_lite.lab.subjects import experiment
 from romae_lite.model import count_parameters
+from romae_lite.position.experiment import WIDTHS, Position, PositionRange, width
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
 

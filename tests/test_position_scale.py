@@ -2,9 +2,9 @@
 
 import pytest
 
-from romae_lite.experiments.frequencies import Frequencies
-from romae_lite.experiments.spirals import Spirals
-from romae_lite.experiments.synthetic import Synthetic
+from romae_lite.frequencies.experiment import Frequencies
+from romae_lite.spirals.experiment import Spirals
+from romae_lite.synthetic.experiment import Synthetic
 from romae_lite.tokens import spacing
 
 CASES = {

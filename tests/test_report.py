@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 import pytest
 from conftest import made_up_record
 
-from romae_lite import report
-from romae_lite.__main__ import assignment, main, seeds
-from romae_lite.experiments import EXPERIMENTS
-from romae_lite.paper import CLAIMS
-from romae_lite.report import rows, scoreboard_html, scoreboard_text
-from romae_lite.results import name
+from romae_lite.lab.claims import CLAIMS
+from romae_lite.lab.commands import assignment, main, seeds
+from romae_lite.lab.records import name
+from romae_lite.lab.subjects import EXPERIMENTS
+from romae_lite.page import scoreboard
+from romae_lite.page.scoreboard import rows, scoreboard_html, scoreboard_text
 
 SPIRALS = "table-7-romae-tiny-spirals-rmse"  # the paper says 0.0183 (0.007)
 
@@ -36,7 +36,7 @@ def test_without_records_every_claim_is_not_run(tmp_path):
     assert {r.verdict.status for r in found} == {"not run", "unknown", "quoted"}
     assert all(r.ours is None and r.own is None and r.tier == "" for r in found)
     claims = sum(not c.quoted and c.value is not None for c in CLAIMS)
-    assert report.summary_line(found).startswith(f"0 of {claims} claims run: 0 reproduced, 0 close, 0 not reproduced")
+    assert scoreboard.summary_line(found).startswith(f"0 of {claims} claims run: 0 reproduced, 0 close, 0 not")
 
 
 def test_paper_tier_records_are_judged(tmp_path):
@@ -47,7 +47,7 @@ def test_paper_tier_records_are_judged(tmp_path):
     assert (found.ours.mean, found.ours.n) == (pytest.approx(0.04), 3)
     assert found.command == "python -m romae_lite run spirals --preset paper --seeds 0-2"
     assert row(tmp_path, "table-7-romae-tiny-stored-notebook-spirals-rmse").verdict.status == "close"
-    line = report.summary_line(rows(tmp_path))
+    line = scoreboard.summary_line(rows(tmp_path))
     assert line.startswith("2 of ") and "0 reproduced, 1 close, 1 not reproduced" in line
 
 
@@ -99,8 +99,8 @@ def test_different_settings_and_repeated_seeds_are_never_pooled(tmp_path):
 
 
 def test_commands_are_put_together():
-    assert report._ranges([3, 0, 1, 2, 7, 7]) == "0-3,7"
-    assert report._ranges([]) == ""
+    assert scoreboard._ranges([3, 0, 1, 2, 7, 7]) == "0-3,7"
+    assert scoreboard._ranges([]) == ""
 
 
 def test_commands_of_claims_not_run_are_ones_that_the_command_line_accepts(tmp_path):
@@ -119,9 +119,9 @@ def test_commands_of_claims_not_run_are_ones_that_the_command_line_accepts(tmp_p
 
 def test_only_some_experiments(tmp_path):
     assert {r.claim.experiment for r in rows(tmp_path, ["uea", "speed"])} == {"uea", "speed"}
-    for scoreboard in (scoreboard_text, scoreboard_html):
+    for show in (scoreboard_text, scoreboard_html):
         with pytest.raises(ValueError, match="experiment is 'spiral'"):
-            scoreboard(["spiral"], tmp_path)
+            show(["spiral"], tmp_path)
 
 
 def test_what_cannot_be_used_is_listed_by_name(tmp_path):
@@ -186,7 +186,7 @@ def test_html_shows_every_claim_once_with_words_for_colours(tmp_path):
 
 def test_html_leaves_the_colours_to_the_page():
     """Any colour is inherited, mixed from what is inherited, or a variable of the theme (with a fallback elsewhere)."""
-    outside_variables = re.sub(r"var\([^()]*\)", "", report.STYLE)
+    outside_variables = re.sub(r"var\([^()]*\)", "", scoreboard.STYLE)
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgba?\(|hsla?\(|:\s*(white|black|gray|grey)\b", outside_variables)
 
 
@@ -206,7 +206,7 @@ def test_a_terminal_without_the_signs_still_gets_the_table(monkeypatch):
 def test_text_and_html_say_the_same(tmp_path):
     save(tmp_path, "pendulum", {"mse": 0.0034})
     text, page = scoreboard_text(root=tmp_path), Page(scoreboard_html(root=tmp_path))
-    line = report.summary_line(rows(tmp_path))
+    line = scoreboard.summary_line(rows(tmp_path))
     assert line in text and line in page.text
     assert "3.40 ×10⁻³, n = 1" in text and "3.40 ×10⁻³, n = 1" in page.rows["table-5-romae-mse"]
     assert max(map(len, text.splitlines())) < 160

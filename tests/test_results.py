@@ -14,8 +14,10 @@ from conftest import ROOT, made_up_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from romae_lite import results
-from romae_lite.results import CorruptRecord, Record, load, load_all, select, summarise
+from romae_lite.lab import records
+from romae_lite.lab.records import CorruptRecord, Record, load, load_all, select
+from romae_lite.lab.summary import summarise
+from romae_lite.page.tables import Table, cost, table
 
 
 def record(**changes) -> Record:
@@ -81,11 +83,11 @@ def test_a_time_in_utc_may_be_written_with_z():
 
 KILLED_AT_EVERY_LINE = """
 import json, os, signal, sys
-from romae_lite import results
+from romae_lite.lab import records
 
 path, fields = sys.argv[1], json.loads(sys.argv[2])
-old, new = (results.Record(**fields | {"parameters": n}) for n in (0, 1))
-write, lines, outcomes = results.atomic_write, 0, []
+old, new = (records.Record(**fields | {"parameters": n}) for n in (0, 1))
+write, lines, outcomes = records.atomic_write, 0, []
 
 
 def traced(*arguments):  # counts every line of Python that runs while the file is written, the library's too
@@ -103,16 +105,16 @@ def tick():
 
 
 for last in range(1, 10_000):
-    results.atomic_write = write
+    records.atomic_write = write
     if not outcomes or outcomes[-1]:
         old.save(path)
-    results.atomic_write = traced
+    records.atomic_write = traced
     child = os.fork()
     if child == 0:
         new.save(path)
         os._exit(0)
     _, status = os.waitpid(child, 0)
-    outcomes.append(results.load(path).parameters)  # raises where the file is not whole
+    outcomes.append(records.load(path).parameters)  # raises where the file is not whole
     if status == 0:
         break
 print(json.dumps(outcomes))
@@ -211,7 +213,7 @@ def test_a_record_counts_once_and_in_its_own_place(tmp_path):
     assert {(p.path.parent.name, p.path.name) for p in loaded.problems} == {
         ("spirals", "paper-s1.json"), ("uea", "paper-s0.json")
     }  # fmt: skip
-    assert load_all(tmp_path / "nowhere") == results.Loaded((), (), ())
+    assert load_all(tmp_path / "nowhere") == records.Loaded((), (), ())
     assert len(load_all(tmp_path, "uea").problems) == 1
 
 
@@ -219,9 +221,9 @@ def test_a_record_counts_once_and_in_its_own_place(tmp_path):
 
 
 def test_names():
-    assert results.name("paper", {}, 3) == "paper-s3"
-    assert results.name("paper", {"lr": 1e-3, "cls": True}, 0) == results.name("paper", {"cls": True, "lr": 1e-3}, 0)
-    assert results.name("paper", {"lr": 1e-3, "cls": True}, 0) == "paper-cls=true-lr=0.001-s0"
+    assert records.name("paper", {}, 3) == "paper-s3"
+    assert records.name("paper", {"lr": 1e-3, "cls": True}, 0) == records.name("paper", {"cls": True, "lr": 1e-3}, 0)
+    assert records.name("paper", {"lr": 1e-3, "cls": True}, 0) == "paper-cls=true-lr=0.001-s0"
 
 
 overrides = st.dictionaries(st.text(max_size=8), st.text(max_size=300), max_size=3)
@@ -230,7 +232,7 @@ overrides = st.dictionaries(st.text(max_size=8), st.text(max_size=300), max_size
 @settings(deadline=None, derandomize=True)
 @given(overrides, overrides)
 def test_names_are_fit_for_any_file_system_and_differ(one, other):
-    first, second = results.name("paper", one), results.name("paper", other)
+    first, second = records.name("paper", one), records.name("paper", other)
     assert len(first) < 150 and not set(first) & set('<>:"/\\|?*\0\n ')
     # "~" marks a name that was changed and carries a hash. Others meet only where a value itself spells "-field=value".
     if one != other and "~" in first + second:
@@ -239,10 +241,10 @@ def test_names_are_fit_for_any_file_system_and_differ(one, other):
 
 def test_results_dir(tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    assert results.results_dir() == tmp_path
-    assert results.record_path("uea", "quick", {"epochs": 2}, 7) == tmp_path / "uea" / "quick-epochs=2-s7.json"
+    assert records.results_dir() == tmp_path
+    assert records.record_path("uea", "quick", {"epochs": 2}, 7) == tmp_path / "uea" / "quick-epochs=2-s7.json"
     monkeypatch.delenv("ROMAE_RESULTS")
-    assert results.results_dir() == ROOT / "results"
+    assert records.results_dir() == ROOT / "results"
 
 
 def test_select():
@@ -265,27 +267,27 @@ def test_select():
 
 def test_arrays_come_back(tmp_path):
     grid = np.arange(6).reshape(2, 3)
-    path = results.save_arrays(tmp_path / "paper-s0.npz", a=grid, b=np.array([0.1, 0.2]), c=[True])
-    found = results.load_arrays(path)
+    path = records.save_arrays(tmp_path / "paper-s0.npz", a=grid, b=np.array([0.1, 0.2]), c=[True])
+    found = records.load_arrays(path)
     assert found["a"].tolist() == [[0, 1, 2], [3, 4, 5]] and found["c"].tolist() == [True]
     assert found["b"].dtype == np.float32
     np.testing.assert_array_equal(found["b"], np.float32([0.1, 0.2]))
     again = path.read_bytes()
-    assert results.save_arrays(path, **found).read_bytes() == again  # the same arrays, the same bytes: quiet diffs
+    assert records.save_arrays(path, **found).read_bytes() == again  # the same arrays, the same bytes: quiet diffs
 
 
 def test_arrays_that_are_too_large_or_no_numbers_are_refused(tmp_path):
-    path = results.save_arrays(tmp_path / "x.npz", a=[1])
+    path = records.save_arrays(tmp_path / "x.npz", a=[1])
     with pytest.raises(ValueError, match="x.npz would take"):
-        results.save_arrays(path, a=np.random.default_rng(0).random(100_000))
+        records.save_arrays(path, a=np.random.default_rng(0).random(100_000))
     for bad in (np.array([object()]), np.array(["text"]), np.array([1j])):
         with pytest.raises(TypeError, match="a has dtype"):
-            results.save_arrays(path, a=bad)
-    assert results.load_arrays(path)["a"].tolist() == [1]
+            records.save_arrays(path, a=bad)
+    assert records.load_arrays(path)["a"].tolist() == [1]
 
 
 def test_damaged_arrays_are_named(tmp_path):
-    path = results.save_arrays(tmp_path / "x.npz", a=np.random.default_rng(0).random(500))
+    path = records.save_arrays(tmp_path / "x.npz", a=np.random.default_rng(0).random(500))
     whole = path.read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 0xFF
@@ -294,9 +296,9 @@ def test_damaged_arrays_are_named(tmp_path):
     for damage in (b"", b"nonsense", whole[:100], whole[: len(whole) // 2], bytes(flipped), pickled):
         path.write_bytes(damage)
         with pytest.raises(CorruptRecord, match="x.npz"):
-            results.load_arrays(path)
+            records.load_arrays(path)
     with pytest.raises(FileNotFoundError):
-        results.load_arrays(tmp_path / "none.npz")
+        records.load_arrays(tmp_path / "none.npz")
 
 
 # Several seeds, one number --------------------------------------------------------------------------------------------
@@ -341,7 +343,7 @@ def test_one_run_has_no_interval_and_none_no_summary():
 
 
 def test_table_shows_means_and_escapes():
-    shown = results.table(
+    shown = table(
         {"<ours>": [record(seed=s, metrics={"mse": 0.001 * (s + 1)}) for s in range(3)], "paper": {"mse": 0.0025}},
         {"mse": "MSE", "other": "a|b"}, label="who", scale=1e-3, decimals=2, caption="Errors",
     )  # fmt: skip
@@ -353,7 +355,7 @@ def test_table_shows_means_and_escapes():
     assert "#" not in page and "rgb" not in page  # no colour of its own: it must do in the dark too
     assert str(shown) == repr(shown)
     with pytest.raises(ValueError, match="2 columns"):
-        results.Table(("a", "b"), (("c",),))
+        Table(("a", "b"), (("c",),))
 
 
 def test_cost_of_runs():
@@ -362,7 +364,7 @@ def test_cost_of_runs():
         record(history=history, wall_seconds=60.0 * minutes, peak_memory_mb=memory, tokens_per_second=speed)
         for minutes, memory, speed in ((1, 9.0, 1000.0), (3, 5.0, 3000.0))
     ]
-    shown = results.cost({"ours": two_stages, "short": iter([record(device="gpu", precision="bf16")]), "none": []})
+    shown = cost({"ours": two_stages, "short": iter([record(device="gpu", precision="bf16")]), "none": []})
     assert shown.columns[1:7] == (
         "runs", "parameters", "steps", "minutes per run", "tokens per second", "peak memory, MB",
     )  # fmt: skip
@@ -371,4 +373,4 @@ def test_cost_of_runs():
         ("short", "1", "10", "1", "0.025", "3", "2", "gpu, bf16"),
     )  # fmt: skip
     assert "upper bound" in shown.caption
-    assert results.cost({"none": []}).caption == "No record yet."
+    assert cost({"none": []}).caption == "No record yet."

@@ -12,13 +12,14 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from conftest import NAMES
 
-from romae_lite import results, runs
-from romae_lite.__main__ import assignment, main, seconds, seeds
-from romae_lite.experiments import EXPERIMENTS
-from romae_lite.experiments.spirals import Spirals
+from romae_lite.lab import records, runs
+from romae_lite.lab.commands import assignment, main, seconds, seeds
+from romae_lite.lab.runs import Planned
+from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.model import count_parameters
-from romae_lite.runs import Planned
+from romae_lite.spirals.experiment import Spirals
 from romae_lite.training import Interrupted
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,7 +55,7 @@ def files(folder: str) -> list[str]:
     return sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and p.suffix != ".lock")
 
 
-def numbers(record: results.Record) -> tuple:
+def numbers(record: records.Record) -> tuple:
     """What must not depend on interruptions: everything but the clock."""
     clock = ("seconds", "tokens_per_second")
     return record.metrics, [{k: v for k, v in entry.items() if k not in clock} for entry in record.history]
@@ -68,7 +69,7 @@ def test_run_from_the_command_line(capsys):
     out = capsys.readouterr().out
     path = planned().path
     assert str(path) in out and "already" not in out
-    record = results.load(path)
+    record = records.load(path)
     assert files("ROMAE_RESULTS") == [f"spirals/{path.stem}.json", f"spirals/{path.stem}.npz"]
     assert files("ROMAE_CHECKPOINTS") == []  # done, so nothing to resume
     exp = Spirals.paper().replace(**TINY)
@@ -86,7 +87,7 @@ def test_run_from_the_command_line(capsys):
         assert math.isfinite(record.metrics[key])
         assert f"{key:<24} {record.metrics[key]:.4f}" in out
     assert record.metrics["rmse_clean_bayes"] < record.metrics["rmse_clean"]
-    arrays = results.load_arrays(path.with_suffix(".npz"))
+    arrays = records.load_arrays(path.with_suffix(".npz"))
     assert set(arrays) == {"theta", "chirality", "clean", "noisy", "order", "counts", "romae", "bayes"}
     assert path.with_suffix(".npz").stat().st_size <= 200_000
 
@@ -106,7 +107,7 @@ def test_same_seed_same_numbers_and_force_runs_again(no_arrays, capsys):
     written = planned().path.stat().st_mtime_ns
     assert main(["run", "spirals", *SET, "--force"]) == 0
     assert planned().path.stat().st_mtime_ns != written
-    assert numbers(results.load(planned().path)) == numbers(first)
+    assert numbers(records.load(planned().path)) == numbers(first)
 
 
 def test_record_made_with_other_settings_is_not_passed_off(no_arrays, capsys):
@@ -119,7 +120,7 @@ def test_record_made_with_other_settings_is_not_passed_off(no_arrays, capsys):
     message = capsys.readouterr().err
     assert path.name in message and "other settings" in message and "--force" in message
     assert main(["run", "spirals", *SET, "--force"]) == 0
-    assert results.load(path).config["lr"] == 3e-4
+    assert records.load(path).config["lr"] == 3e-4
 
 
 def test_corrupt_record_is_named_not_used(no_arrays, capsys):
@@ -170,7 +171,7 @@ def test_killed_and_started_again_equals_uninterrupted(no_arrays, capsys):
     assert done.returncode == -signal.SIGKILL
     assert files("ROMAE_RESULTS") == [] and files("ROMAE_CHECKPOINTS") == [f"spirals/{planned().name}.safetensors"]
     assert main(["run", "spirals", *SET]) == 0
-    resumed = results.load(planned().path)
+    resumed = records.load(planned().path)
     planned().path.unlink()
     assert numbers(runs.run(planned())) == numbers(resumed)
 
@@ -260,12 +261,12 @@ def test_campaign_does_what_is_missing(small_campaign, capsys):
     out = capsys.readouterr().out
     assert "spirals paper-s0" not in out and "spirals paper-s1" in out and "2 recorded, 0 still missing" in out
     assert files("ROMAE_RESULTS") == [f"spirals/{n}.json" for n in ("paper-s0", "paper-s1", "quick-s0")]
-    assert results.load(Path(os.environ["ROMAE_RESULTS"]) / "spirals/paper-s1.json").tier == "paper"
+    assert records.load(Path(os.environ["ROMAE_RESULTS"]) / "spirals/paper-s1.json").tier == "paper"
     assert main(["campaign", "spirals"]) == 0
     assert "0 recorded, 0 still missing" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_commands_are_those_of_the_campaign(name, no_arrays):
     first, *lines, before_last, last = runs.commands(name).splitlines()
     planned = set()
@@ -312,7 +313,7 @@ def test_baselines_are_renewed_without_training(small_campaign, monkeypatch):
     monkeypatch.setattr(Spirals, "train", None)
     monkeypatch.setattr(Spirals, "compare", lambda *_: {"rmse_clean_new": 0.5})
     assert main(["run", "spirals", "--preset", "paper", "--baselines"]) == 0
-    after = results.load(planned.path)
+    after = records.load(planned.path)
     assert after.metrics == before.metrics | {"rmse_clean_new": 0.5}
     assert after.versions == before.versions | {"baselines": runs.commit()}
     assert (after.history, after.commit, after.created) == (before.history, before.commit, before.created)
@@ -338,7 +339,7 @@ def test_campaign_stops_in_time_and_goes_on(small_campaign, monkeypatch):
     logged = []
     runs.campaign(report=lambda _: None, log=lambda: logged.append)
     assert logged[0]["step"] > 1  # from the checkpoint
-    resumed = results.load(Planned(experiment="spirals", preset="paper", seed=1).path)
+    resumed = records.load(Planned(experiment="spirals", preset="paper", seed=1).path)
     Planned(experiment="spirals", preset="paper", seed=1).path.unlink()
     assert numbers(runs.run(Planned(experiment="spirals", preset="paper", seed=1))) == numbers(resumed)
 
@@ -388,7 +389,7 @@ def test_campaign_passes_over_a_run_that_lacks_something(small_campaign, monkeyp
 def test_a_baseline_whose_library_is_missing_costs_no_run(name, monkeypatch):
     """Whoever has trained for hours without scikit-learn gets the record, without the learned baseline."""
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setattr(sys.modules[f"romae_lite.experiments.{name}"], "find_spec", lambda _: None)
+    monkeypatch.setattr(sys.modules[f"romae_lite.{name}.experiment"], "find_spec", lambda _: None)
     exp = EXPERIMENTS[name].quick()
     exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(records=20)
     found = exp.compare(exp.data(0))
@@ -482,7 +483,7 @@ def test_words():
 
 
 def test_names_of_runs_are_their_files():
-    assert planned().path == results.record_path("spirals", "paper", TINY, 0)
+    assert planned().path == records.record_path("spirals", "paper", TINY, 0)
     assert Planned(experiment="spirals", preset="paper", seed=3).path.name == "paper-s3.json"
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.baselines.spirals import bayes, least_squares, spline
-from romae_lite.data.spirals import basis, generate
-from romae_lite.experiments import experiment
-from romae_lite.experiments.base import numpy_rng
-from romae_lite.experiments.spirals import Spirals
+from romae_lite.lab.experiment import numpy_rng
+from romae_lite.lab.subjects import experiment
+from romae_lite.spirals.data import basis, generate
+from romae_lite.spirals.experiment import Spirals
+from romae_lite.spirals.rivals import bayes, least_squares, spline
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
 

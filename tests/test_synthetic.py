@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.baselines import synthetic as predictors
-from romae_lite.data.synthetic import GRIDS, generate, weights
-from romae_lite.experiments.synthetic import COUNTS, EXAMPLES, Synthetic
 from romae_lite.masking import split
+from romae_lite.synthetic import rivals as predictors
+from romae_lite.synthetic.data import GRIDS, generate, weights
+from romae_lite.synthetic.experiment import COUNTS, EXAMPLES, Synthetic
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit, seeded
 
@@ -266,7 +266,7 @@ def test_predictions_come_from_visible_points_and_land_at_hidden_ones():
 
 @pytest.mark.parametrize("grid, last", [("authors", 10), ("hetvae", 9)])
 def test_training_draws_a_number_for_every_series(monkeypatch, grid, last):
-    from romae_lite.experiments import synthetic
+    from romae_lite.synthetic import experiment as synthetic
 
     exp = Synthetic(**SMALL | dict(grid=grid, n_train=400))
     drawn = []
@@ -284,7 +284,7 @@ def test_training_draws_a_number_for_every_series(monkeypatch, grid, last):
 
 
 def test_with_the_shared_seed_a_series_keeps_its_order(monkeypatch):
-    from romae_lite.experiments import synthetic
+    from romae_lite.synthetic import experiment as synthetic
 
     exp = Synthetic(**SMALL, shared_seed=True)
     drawn = []
@@ -333,10 +333,10 @@ def test_arrays_keep_examples_and_the_weights_of_small_models():
 
 
 def test_arrays_of_the_page_model_fit_their_file(tmp_path):
-    from romae_lite import results
+    from romae_lite.lab import records
 
     exp = Synthetic.mini().replace(n_train=8, n_valid=4, n_test=4)
-    results.save_arrays(tmp_path / "x.npz", **exp.arrays(exp.build(0).eval(), exp.data(0)))  # raises above 200 kB
+    records.save_arrays(tmp_path / "x.npz", **exp.arrays(exp.build(0).eval(), exp.data(0)))  # raises above 200 kB
 
 
 def test_training_learns():

@@ -16,7 +16,7 @@ import torch
 from accelerate.state import PartialState
 
 from romae_lite import training
-from romae_lite.experiments.base import masked_loss
+from romae_lite.lab.experiment import masked_loss
 from romae_lite.masking import hide
 from romae_lite.model import ModelConfig, RoMAE, size
 from romae_lite.tokens import Tokens

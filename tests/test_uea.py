@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite import runs
-from romae_lite.baselines import uea as predictors
-from romae_lite.data import uea as archive
-from romae_lite.data.uea import SETS, Info
-from romae_lite.experiments.uea import FOLLOWS, ROWS, UEA, stratified, thinned
+from romae_lite.lab import runs
 from romae_lite.tokens import Tokens
+from romae_lite.uea import data as archive
+from romae_lite.uea import rivals as predictors
+from romae_lite.uea.data import SETS, Info
+from romae_lite.uea.experiment import FOLLOWS, ROWS, UEA, stratified, thinned
 
 TINY = {"encoder": "16x2x1x32", "decoder": "16x2x1x32", "pretrain_epochs": 1, "epochs": 1}
 # two classes, two channels, 3 to 5 steps

@@ -44,7 +44,7 @@ class ExplorableDirective(Generated):
     required_arguments = 1
 
     def generate(self):
-        from romae_lite.explorables import gallery
+        from romae_lite.page.gallery import gallery
 
         return [nodes.raw("", gallery(self.arguments[0]).html(), format="html")]
 
@@ -53,7 +53,7 @@ class ScoreboardDirective(Generated):
     optional_arguments = 100  # names of experiments; none means all
 
     def generate(self):
-        from romae_lite.report import scoreboard_html
+        from romae_lite.page.scoreboard import scoreboard_html
 
         return [nodes.raw("", scoreboard_html(experiments=self.arguments or None), format="html")]
 

@@ -4,7 +4,7 @@ function explorable(root, data, kit) {
   const names = Object.keys(data.examples), decoder = data.sizes[data.decoder];
   const shape = list => `(${list.join(", ")}${list.length === 1 ? "," : ""})`, count = n => n.toLocaleString("en");
 
-  // --- the arithmetic of romae_lite.explorables.forward_pass ------------------------------------------------------------
+  // --- the arithmetic of romae_lite.autoencoder.forward_pass ------------------------------------------------------------
   const hiddenTokens = () => Math.min(Math.max(Math.ceil(state.ratio * state.tokens - 1e-9), 1), state.tokens - 1);
   const blockWeights = s => 4 * s.dim ** 2 + 2 * s.dim * s.ff + 2 * s.dim;
   const blockCost = (s, n) => n * (4 * s.dim ** 2 + 2 * s.dim * s.ff) + 2 * n ** 2 * s.dim;

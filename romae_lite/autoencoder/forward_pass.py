@@ -5,13 +5,16 @@ which hold them to what a real forward pass records and to PyTorch's own counter
 """
 
 import math
+from pathlib import Path
 from typing import NamedTuple
 
 from ..model import SIZES, ModelConfig, Size
-from . import svg
-from .explorable import Explorable
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 
+SCRIPT = Path(__file__).with_suffix(".js")
 EXAMPLES = {  # what the reader can start from: settings of `explorable`
     "spirals (Table 19)": dict(tokens=75, patch=2, axes=1, ratio=0.6, size="tiny", cls=False, batch=32),
     "a picture of 20 x 20 pixels": dict(tokens=25, patch=16, axes=2, ratio=0.75, size="tiny", cls=True, batch=16),
@@ -98,6 +101,7 @@ def still(steps: list[Stage]) -> str:
     return svg.picture(640, 30 + 26 * len(steps), body)
 
 
+@figure("forward_pass")
 def explorable(example: str = "spirals (Table 19)") -> Explorable:
     """The figure as it opens; ValueError for an example that is none."""
     if example not in EXAMPLES:
@@ -106,6 +110,7 @@ def explorable(example: str = "spirals (Table 19)") -> Explorable:
     shape = config(start["size"], start["patch"], start["axes"], start["cls"])
     return Explorable(
         name="forward_pass",
+        script=SCRIPT,
         data={
             "example": example, "examples": EXAMPLES, "decoder": DECODER,
             "sizes": {name: dict(vars(SIZES[name])) for name in ("tiny-shallow", "tiny", "small", "base")},

@@ -7,6 +7,7 @@ draws gets its own forward pass. `unpacked` builds the same model again in Pytho
 import base64
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -14,13 +15,15 @@ from torch import Tensor
 
 from ..masking import split, take
 from ..model import ModelConfig, RoMAE, Size
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 from ..rope import PositionEncoding
 from ..tokens import Tokens
-from . import svg
-from .explorable import Explorable
 from .forward_pass import block_multiplications
-from .palette import PALETTE
 
+SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 10_000  # values and positions travel as whole numbers of 1e-4
 
 
@@ -139,12 +142,14 @@ def still(source: dict) -> str:
     return svg.picture(640, 44 + 9 * side * source["grid"][0], body)
 
 
+@figure("mask_ratio")
 def explorable(sources: Sequence[dict], note: str = "") -> Explorable:
     """The figure for one or several `source`s; note: where the models come from."""
     if not sources:
         raise ValueError("sources is empty; the figure needs at least one data set with its model")
     return Explorable(
         name="mask_ratio",
+        script=SCRIPT,
         data={"scale": SCALE, "sources": list(sources)},
         fallback=still(sources[0]),
         height=300,

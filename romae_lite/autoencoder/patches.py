@@ -3,13 +3,17 @@
 The page cuts by itself; `romae_lite.tokens.patchify` is what it has to agree with, error messages included.
 """
 
+from pathlib import Path
+
 import torch
 
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 from ..tokens import patchify
-from . import svg
-from .explorable import Explorable
-from .palette import PALETTE
 
+SCRIPT = Path(__file__).with_suffix(".js")
 AXES = {1: ("time",), 2: ("row", "column"), 3: ("frame", "row", "column")}
 LONGEST = {1: (24,), 2: (12, 12), 3: (6, 8, 8)}  # the largest array of each kind that the page shows
 # Gaps between the points of an irregular first axis, in units of the regular gap; the page takes as many as it needs.
@@ -82,6 +86,7 @@ def still(sizes: tuple[int, int], patch: tuple[int, int]) -> str:
     return svg.picture(640, 70 + edge * rows, body)
 
 
+@figure("patches")
 def explorable(dims: int = 2, channels: int = 1) -> Explorable:
     """The figure as it opens, with an array of 1, 2 or 3 dimensions; ValueError for another number."""
     if dims not in AXES:
@@ -91,6 +96,7 @@ def explorable(dims: int = 2, channels: int = 1) -> Explorable:
     start = {1: ((24,), (4,)), 2: ((8, 12), (2, 3)), 3: ((4, 6, 6), (2, 3, 3))}
     return Explorable(
         name="patches",
+        script=SCRIPT,
         data={
             "dims": dims, "channels": channels, "times": times(max(LONGEST[1]), True),
             "axes": {n: list(AXES[n]) for n in AXES}, "longest": {n: list(LONGEST[n]) for n in AXES},

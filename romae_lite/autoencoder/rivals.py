@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..data.pictures import light_curve
+from .pictures import light_curve
 
 # the prior, on a grid: period, amplitude and phase are uniform
 PERIOD, PHASE = (x.ravel()[:, None] for x in np.meshgrid(np.linspace(8, 20, 121), np.arange(40) / 40, indexing="ij"))

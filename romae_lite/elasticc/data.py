@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from ..lab.data import DataError, NotHere, data_root
 from ..tokens import Tokens
-from . import DataError, NotHere, data_root
 
 BANDS = "ugrizY"  # their order is the first coordinate of a token's position
 PREPARED = "elasticc.h5"

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..baselines import elasticc as rivals
-from ..data import elasticc as sky
+from ..lab.classification import Classification
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..tokens import Tokens, by_length, trim
-from .base import Experiment, Splits, numpy_rng, setting
-from .classification import Classification
+from . import data as sky
+from . import rivals
 
 SIMULATED_SIZES = (8000, 500, 3000)  # light curves to train, validate and test on
 DAYS = (0, 1, 3, 10, 30, 100, 300, 1000)  # after the first detection: when `arrays` asks for the class
@@ -32,6 +32,7 @@ class ELAsTiCC(Classification):
     """
 
     name = "elasticc"
+    chapter = 10
     patch = 2
     axes = 2  # band and time
     tiers = Experiment.tiers | {"small": "reduced"}

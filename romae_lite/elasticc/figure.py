@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.elasticc import BANDS
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from .data import BANDS
 
+SCRIPT = Path(__file__).with_suffix(".js")
 COLOURS = dict(zip(BANDS, ("purple", "blue", "green", "amber", "vermillion", "grey"), strict=True))
 COMMAND = "python -m romae_lite run elasticc --preset small --seeds 0"
 STEPS = 7  # moments that a window shows at least
@@ -102,6 +104,7 @@ def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: 
     data["start"] = {"object": 0, "step": min(3, len(data["objects"][0]["cuts"]) - 1)}
     return Explorable(
         name="light_curve",
+        script=SCRIPT,
         data=data,
         fallback=still(data, 0, data["start"]["step"]),
         title="What is it? A light curve as it comes in",
@@ -113,13 +116,14 @@ def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: 
     )
 
 
+@figure("light_curve")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "paper", else "small", under results/elasticc."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
-    from ..data.elasticc import CLASSES, SIMULATED_CLASSES
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    from .data import CLASSES, SIMULATED_CLASSES
 
     presets = ("paper", "small")
-    folder = (Path(root) if root else results.results_dir()) / "elasticc"
+    folder = (Path(root) if root else records.results_dir()) / "elasticc"
     found = sorted(
         (presets.index(match[1]), int(match[2]), path)
         for path in folder.glob("*.npz")
@@ -128,7 +132,7 @@ def from_results(root: Path | None = None) -> Explorable:
     reasons = []
     for _, _, path in found:
         try:
-            record = results.load(path.with_suffix(".json"))
+            record = records.load(path.with_suffix(".json"))
             made_up = record.config["source"] == "simulated"
             source = (
                 f"{'Made-up light curves; no survey saw them. ' if made_up else ''}Recorded run: preset "
@@ -138,7 +142,7 @@ def from_results(root: Path | None = None) -> Explorable:
             if reasons:
                 source += f" Skipped: {'; '.join(reasons)}."
             names = SIMULATED_CLASSES if made_up else CLASSES
-            return explorable(results.load_arrays(path), names, record.config["scaling"], source)
+            return explorable(records.load_arrays(path), names, record.config["scaling"], source)
         except (ValueError, OSError, KeyError) as error:
             reasons.append(f"{path.name} cannot be used ({error})")
     return not_recorded("light_curve", "A light curve as it comes in", COMMAND, reasons)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..data.elasticc import BANDS, fluxes
 from ..tokens import Tokens
+from .data import BANDS, fluxes
 
 
 def majority(train: Tokens, test: Tokens) -> np.ndarray:

@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..baselines.frequencies import harmonic, straight
-from ..data.frequencies import NOISE, TOP, WAVES, draw, generate, waves
+from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
 from ..masking import hide
 from ..model import ModelConfig
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from .data import NOISE, TOP, WAVES, draw, generate, waves
+from .rivals import harmonic, straight
 
 PAIRED = (1, 5, 9, 12, 15, 18, 21, 24)  # every two of these make a test group
 MIXED, SINGLE, PAIR, LEAKED = range(4)  # groups of the test set
@@ -29,6 +29,7 @@ class Frequencies(Masked):
     """Interpolating sums of sines, frequency by frequency (App. B.4, chapter 04). The defaults are the paper's."""
 
     name = "frequencies"
+    chapter = 4
     variants = frozenset({"length"})
     tiers = Experiment.tiers | {"small": "reduced"}
     campaign = (

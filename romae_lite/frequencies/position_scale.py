@@ -10,11 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
-from .rotary_clock import frequencies
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from ..rotary.rotary_clock import frequencies
 from .spectrum import COMMAND, models_from, payload, recorded, series
+
+SCRIPT = Path(__file__).with_suffix(".js")
 
 
 def kernel(distance: float, dim: int, p: float, base: float) -> float:
@@ -75,7 +78,7 @@ def explorable(
 
     ValueError where the scales of models and metrics differ, or where a metric is missing.
     """
-    from ..results import summarise
+    from ..lab.summary import summarise
 
     if set(models) != set(metrics):
         raise ValueError(f"models has the scales {sorted(models)}, metrics {sorted(metrics)}; they must agree")
@@ -111,6 +114,7 @@ def explorable(
     }  # fmt: skip
     return Explorable(
         name="position_scale",
+        script=SCRIPT,
         data=data,
         height=300,
         fallback=still(data, 0),
@@ -129,9 +133,10 @@ def shown_mse(data: Mapping, scale: int, frequency: int) -> float:
     return float(np.mean((filled - truth)[hidden] ** 2))
 
 
+@figure("position_scale")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
-    from ..paper import CLAIMS
+    from ..lab.claims import CLAIMS
 
     found, reasons = recorded(root)
     models, more = models_from(found)

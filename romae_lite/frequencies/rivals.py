@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from ..data.frequencies import NOISE, POWER, TOP, times
+from .data import NOISE, POWER, TOP, times
 
 
 def harmonic(noisy: np.ndarray, observed: np.ndarray, noise: float = NOISE, top: int = TOP) -> np.ndarray:

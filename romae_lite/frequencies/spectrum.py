@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 
+SCRIPT = Path(__file__).with_suffix(".js")
 UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
 ARRAYS = ("frequencies", "noise", "observed", "clean", "noisy", "harmonic", "romae")
 COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set position_scale=99.0"
@@ -137,6 +139,7 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
     case = key((F[start["first"]], F[start["second"]]))
     return Explorable(
         name="spectrum",
+        script=SCRIPT,
         data=data,
         height=250,
         fallback=still(data, case, start["level"], start["model"]),
@@ -152,10 +155,10 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
 def recorded(root: Path | None = None) -> tuple[dict[float, list], list[str]]:
     """Records of the preset "small" that differ from it in the position scale only: scale -> records by seed, with
     the path of each as (record, path); and what could not be read."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
-    from ..experiments.frequencies import Frequencies
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    from .experiment import Frequencies
 
-    loaded = results.load_all(root, "frequencies")
+    loaded = records.load_all(root, "frequencies")
     found: dict[float, list] = {}
     for record, path in zip(loaded.records, loaded.paths, strict=True):
         plain = Frequencies.small().config() | {"position_scale": record.config.get("position_scale")}
@@ -167,19 +170,20 @@ def recorded(root: Path | None = None) -> tuple[dict[float, list], list[str]]:
 
 def models_from(found: dict[float, list]) -> tuple[dict[float, dict], list[str]]:
     """The arrays of the first seed of every scale that has them, and the reasons for those that have not."""
-    from .. import results
+    from ..lab import records
 
     models, reasons = {}, []
     for scale, runs in found.items():
         for _, path in runs:
             try:
-                models[scale] = results.load_arrays(path.with_suffix(".npz"))
+                models[scale] = records.load_arrays(path.with_suffix(".npz"))
                 break
             except (ValueError, OSError) as error:
                 reasons.append(f"{path.with_suffix('.npz').name} cannot be used ({error}).")
     return models, reasons
 
 
+@figure("spectrum")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
     found, reasons = recorded(root)

@@ -18,7 +18,7 @@ from ..masking import hide
 from ..model import ModelConfig, RoMAE, RoMAEPredictor
 from ..tokens import Tokens, trim
 from ..training import Recipe, fit, mixed
-from .base import Masked, Splits, masked_loss, seeded_build, setting
+from .experiment import Masked, Splits, masked_loss, seeded_build, setting
 
 
 def pretraining(checkpoint: Path) -> Path:

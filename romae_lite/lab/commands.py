@@ -7,10 +7,10 @@ import re
 import signal
 import sys
 
+from ..training import CheckpointError, Interrupted, printer
 from . import runs
-from .experiments import EXPERIMENTS, experiment
-from .results import CorruptRecord
-from .training import CheckpointError, Interrupted, printer
+from .records import CorruptRecord
+from .subjects import EXPERIMENTS, experiment
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -98,7 +98,7 @@ def do_campaign(options) -> int:
 
 
 def do_report(options) -> int:
-    from .report import scoreboard_text
+    from ..page.scoreboard import scoreboard_text
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a pipe on Windows may have no ✓
@@ -135,7 +135,3 @@ def assignment(text: str) -> tuple[str, object]:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return name, value
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from ..masking import split, take
 from ..model import ModelConfig, RoMAE, reconstruction_loss, size
-from ..results import NEUTRAL
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe, fit, mixed
+from .subjects import EXPERIMENTS
 
 
 class Splits(NamedTuple):
@@ -40,9 +40,11 @@ class Experiment:
     """
 
     name: ClassVar[str]
+    chapter: ClassVar[int] = 99  # where it is told; experiments are listed in this order
     # preset -> tier of its records: "own" is our settings on the whole data set, "smoke" proves that the code runs
     tiers: ClassVar[dict[str, str]] = {"paper": "paper", "best": "own", "quick": "smoke"}
-    neutral: ClassVar[frozenset[str]] = NEUTRAL
+    # settings that change a run's speed, not its protocol
+    neutral: ClassVar[frozenset[str]] = frozenset({"precision", "compile"})
     variants: ClassVar[frozenset[str]] = frozenset()  # the columns of the paper's table: any value is its protocol
     # (preset, number of seeds) or (preset, number of seeds, settings changed) to record, most valuable first
     campaign: ClassVar[tuple[tuple, ...]] = ()
@@ -63,6 +65,11 @@ class Experiment:
     keep: str = setting(
         "last", "whose weights to keep: the last step's or the best on validation", choices=("last", "best")
     )
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            EXPERIMENTS.register(cls.name, cls)
 
     def __post_init__(self):
         hints = typing.get_type_hints(type(self))

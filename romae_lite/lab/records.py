@@ -8,14 +8,13 @@ Every number in the book comes from these files. Needs numpy only.
 
 import dataclasses
 import hashlib
-import html
 import io
 import json
 import math
 import numbers
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .files import atomic_write
+from ..files import atomic_write
 
 SCHEMA = 1
 TIERS = (
@@ -162,7 +161,7 @@ def results_dir() -> Path:
     """The folder of all records: $ROMAE_RESULTS, else the repository's results/, else ./results."""
     if chosen := os.environ.get("ROMAE_RESULTS"):
         return Path(chosen)
-    repository = Path(__file__).resolve().parent.parent
+    repository = Path(__file__).resolve().parents[2]
     return repository / "results" if (repository / "pyproject.toml").exists() else Path("results")
 
 
@@ -322,133 +321,3 @@ def load_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
         raise
     except Exception as error:  # damage shows in many ways: BadZipFile, zlib.error, SyntaxError ...
         raise CorruptRecord(path, f"is not an archive of arrays: {error}") from error
-
-
-# Several seeds, one number ----------------------------------------------------------------------------------
-
-
-def decimals_for(x: float, digits: int) -> int:
-    """Decimals that show so many significant digits of x."""
-    return max(0, digits - 1 - math.floor(math.log10(abs(x)))) if x else digits
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Mean over runs with a 95 % interval; low, high and std are None where a single run allows none."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    n: int
-    std: float | None
-    values: tuple[float, ...]
-
-    def text(self, scale: float = 1.0, decimals: int | None = None) -> str:
-        """Like "0.0289 [0.0281, 0.0296]", in units of ``scale``; by default three significant digits."""
-        if decimals is None:
-            decimals = decimals_for(self.mean / scale, 3)
-        show = lambda x: f"{x / scale:.{decimals}f}"  # noqa: E731
-        return show(self.mean) + ("" if self.low is None else f" [{show(self.low)}, {show(self.high)}]")
-
-
-def summarise(values: Iterable[float]) -> Summary:
-    """Mean and 95 % interval by the percentile bootstrap over runs: 10,000 resamples, always the same ones.
-
-    The interval covers what differs between seeds, nothing else; of three to five runs it is on the narrow
-    side. The order of the values does not matter. ValueError for no values or one that is not finite.
-    """
-    values = tuple(float(v) for v in values)
-    if not values:
-        raise ValueError("values is empty; there is nothing to summarise")
-    if not np.isfinite(values).all():
-        raise ValueError(f"values is {values}; all of them must be finite")
-    n, mean = len(values), math.fsum(values) / len(values)
-    if n == 1:
-        return Summary(mean, None, None, 1, None, values)
-    picks = np.random.default_rng(0).integers(0, n, (RESAMPLES, n))
-    means = np.sort(values)[picks].mean(axis=1)  # (RESAMPLES,)
-    low, high = np.quantile(means, (0.025, 0.975)).clip(min(values), max(values))  # rounding may lead outside
-    return Summary(mean, float(low), float(high), n, float(np.std(values, ddof=1)), values)
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of strings that shows itself: as HTML in a notebook or the book, elsewhere as text."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    caption: str = ""
-
-    def __post_init__(self):
-        for row in self.rows:
-            if len(row) != len(self.columns):
-                raise ValueError(f"row {row!r} has {len(row)} cells, the table {len(self.columns)} columns")
-
-    def __str__(self) -> str:
-        lines = [self.columns, *self.rows]
-        widths = [max(len(str(line[i])) for line in lines) for i in range(len(self.columns))]
-        lines.insert(1, ["-" * width for width in widths])
-        text = ["  ".join(map(str.ljust, map(str, line), widths)).rstrip() for line in lines]
-        return "\n".join([self.caption, *text] if self.caption else text)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        # class "dataframe" keeps the book's theme from putting a grey box behind the table in dark mode
-        style = 'style="padding:.3em .8em;text-align:left"'
-        cells = lambda tag, line: "".join(f"<{tag} {style}>{html.escape(str(c))}</{tag}>" for c in line)  # noqa: E731
-        body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
-        caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
-        return (
-            '<div style="overflow-x:auto"><table class="dataframe" style="color:inherit;background:none">'
-            f"{caption}<thead><tr>{cells('th', self.columns)}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
-
-
-def table(
-    groups: Mapping[str, Iterable[Record] | Mapping[str, float]], metrics: Mapping[str, str] | Sequence[str],
-    *, label: str = "", scale: float = 1.0, decimals: int | None = None, caption: str = "",
-) -> Table:  # fmt: skip
-    """Mean [95 % interval] of metrics for groups of records, with the number of runs if any group has some: what the
-    chapters show.
-
-    groups maps a row's label to its records, or to plain numbers by metric (the paper's, a baseline's).
-    metrics maps a key to its heading. Values are divided by ``scale``. A dash stands where a group lacks a
-    metric.
-    """
-    headings = metrics if isinstance(metrics, Mapping) else {key: key for key in metrics}
-    rows = []
-    for group, members in groups.items():
-        recorded = not isinstance(members, Mapping)
-        measured = [record.metrics for record in members] if recorded else [members]
-        values = [[found[key] for found in measured if found.get(key) is not None] for key in headings]
-        cells = [summarise(v).text(scale, decimals) if v else "–" for v in values]
-        rows.append((group, *cells, str(len(measured)) if recorded else ""))
-    columns = (label, *headings.values(), "runs")
-    if all(isinstance(members, Mapping) for members in groups.values()):  # plain numbers only: nothing was counted
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return Table(columns, tuple(rows), caption)
-
-
-def cost(groups: Mapping[str, Iterable[Record]]) -> Table:
-    """What runs took, a row for every group that has some. Minutes, speed and steps (of all stages) are means, memory
-    is the largest; the device column names the precision where it is not fp32."""
-    rows = []
-    for group, members in groups.items():
-        if not (records := list(members)):
-            continue
-        average = lambda values: math.fsum(values) / len(records)  # noqa: B023, E731
-        minutes = average(record.wall_seconds for record in records) / 60
-        stages = ({entry.get("stage"): entry["step"] for entry in record.history} for record in records)
-        rows.append((
-            group, str(len(records)), f"{records[0].parameters:,}",
-            f"{average(sum(last.values()) for last in stages):,.0f}", f"{minutes:.{decimals_for(minutes, 2)}f}",
-            f"{average(record.tokens_per_second for record in records):,.0f}",
-            f"{max(record.peak_memory_mb for record in records):,.0f}",
-            " and ".join(sorted({f"{r.device}, {r.precision}".removesuffix(", fp32") for r in records})),
-        ))  # fmt: skip
-    columns = (
-        "", "runs", "parameters", "steps", "minutes per run", "tokens per second", "peak memory, MB", "device",
-    )  # fmt: skip
-    caption = "Wall time, mostly beside other runs on the same machine: upper bounds, no fair comparison of speeds."
-    return Table(columns, tuple(rows), caption if rows else "No record yet.")

@@ -22,16 +22,16 @@ import filelock
 import numpy as np
 import torch
 
-from . import results
-from .experiments import EXPERIMENTS, experiment
-from .experiments.base import Experiment, Splits
-from .experiments.classification import pretraining
-from .model import count_parameters
-from .report import command_of
-from .results import Record
-from .training import CheckpointError, Interrupted, accelerator_for
+from ..model import count_parameters
+from ..page.scoreboard import command_of
+from ..training import CheckpointError, Interrupted, accelerator_for
+from . import records
+from .classification import pretraining
+from .experiment import Experiment, Splits
+from .records import Record
+from .subjects import EXPERIMENTS, experiment
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class Stale(RuntimeError):
@@ -67,7 +67,7 @@ class Planned:
 
     @property
     def path(self) -> Path:
-        return results.record_path(self.experiment, self.preset, dict(self.overrides), self.seed)
+        return records.record_path(self.experiment, self.preset, dict(self.overrides), self.seed)
 
     @property
     def name(self) -> str:
@@ -108,7 +108,7 @@ def run(
     exp = planned.build()
     with _locked(planned.checkpoint):
         if planned.path.exists() and not force:
-            record = results.load(planned.path)
+            record = records.load(planned.path)
             if record.config != exp.config():
                 raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
             return record
@@ -142,7 +142,7 @@ def run(
         if accelerator.is_main_process:
             arrays = exp.arrays(model, data)
             if arrays:
-                results.save_arrays(planned.path.with_suffix(".npz"), **arrays)
+                records.save_arrays(planned.path.with_suffix(".npz"), **arrays)
             record.save(planned.path)
             for done in (planned.checkpoint, pretraining(planned.checkpoint)):
                 done.unlink(missing_ok=True)
@@ -157,7 +157,7 @@ def rescore(planned: Planned) -> Record:
     where another process is on it.
     """
     with _locked(planned.checkpoint):
-        exp, record = planned.build(), results.load(planned.path)
+        exp, record = planned.build(), records.load(planned.path)
         if record.config != exp.config():
             raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
         data = exp.data(planned.seed)
@@ -230,7 +230,7 @@ def campaign(
 
 def _recorded(names: Iterable[str]) -> set[str]:
     """The protocols of all records; a corrupt one is none (and `run` says so rather than write over it)."""
-    return {_protocol(record) for name in names for record in results.load_all(experiment=name).records}
+    return {_protocol(record) for name in names for record in records.load_all(experiment=name).records}
 
 
 def _protocol(run: Planned | Record) -> str:

@@ -1,6 +1,6 @@
 """An interactive figure that needs no kernel, no network and no library: JSON from Python, drawn by plain JavaScript.
 
-Python computes the data, one small JavaScript file beside this one draws them, and `Explorable.html` puts both into a
+Python computes the data, one small JavaScript file beside it draws them, and `Explorable.html` puts both into a
 single string that works in a static page, in a notebook and in Colab. Where scripts are stripped (a notebook that
 JupyterLab does not trust yet, a page printed on paper) a still picture drawn from the same data stands in.
 
@@ -17,23 +17,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from importlib import resources
+from pathlib import Path
 
 from . import svg
 from .palette import colour_css
 
+HERE = Path(__file__).parent
+
 
 @cache
-def asset(name: str) -> str:
-    """Text of a .js or .css file of this folder."""
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+def asset(path: Path) -> str:
+    """Text of a .js or .css file."""
+    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explorable:
     """One interactive figure.
 
-    name: which drawing: `<name>.js` of this folder, whose function `explorable(root, data, kit)` fills the figure.
+    name: what the page calls it.
+    script: the drawing, a .js file whose function `explorable(root, data, kit)` fills the figure.
     data: what it draws, anything that JSON can say (no NaN). None: nothing to interact with, only the still picture.
     title, caption: plain text above and below.
     fallback: the still picture as an SVG string, made from the same data.
@@ -45,11 +48,12 @@ class Explorable:
     title: str
     caption: str
     fallback: str
+    script: Path | None = None
     height: int = 380
 
     def __post_init__(self):
-        if self.data is not None and not resources.files(__package__).joinpath(f"{self.name}.js").is_file():
-            raise ValueError(f"name is {self.name!r}; there is no {self.name}.js beside the package's explorables")
+        if self.data is not None and not (self.script and self.script.is_file()):
+            raise ValueError(f"script of {self.name!r} is {self.script}; it must be the .js file that draws the figure")
         try:
             json.dumps(self.data, allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -63,15 +67,15 @@ class Explorable:
             f'<img class="romae-still" alt="{title} {caption}" src="{svg.data_uri(self.fallback)}">'
             f"<figcaption>{caption}</figcaption>"
         )
-        style = f"<style>{colour_css('.romae-explorable')}\n{asset('explorables.css')}</style>"
+        style = f"<style>{colour_css('.romae-explorable')}\n{asset(HERE / 'explorables.css')}</style>"
         if self.data is None:
             return f'{style}<figure class="romae-explorable romae-static" data-still="{name}">{inside}</figure>'
         payload = json.dumps(self.data, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
-        module = asset(f"{self.name}.js")
+        module = asset(self.script)
         # A class made from the content, not an id: the same figure may stand twice on a page, and git diffs stay quiet.
         key = "romae-" + hashlib.sha256(f"{payload}{module}{self.title}".encode()).hexdigest()[:12]
         script = (
-            f'(() => {{"use strict";\n{asset("runtime.js")}\n{module}\n'
+            f'(() => {{"use strict";\n{asset(HERE / "runtime.js")}\n{module}\n'
             f'kit.mount("{key}", explorable, {payload}, {self.height});\n}})();'
         )
         figure = f'<figure class="romae-explorable {key}" data-explorable="{name}">{inside}</figure>'

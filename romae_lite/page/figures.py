@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from PIL import Image
 
-from .explorables.palette import PALETTE, colour_css
+from .palette import PALETTE, colour_css
 
 INK = "#010203"  # text and axes: stands for the colour of the surrounding text, so nothing else may use it
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}

@@ -1,48 +1,25 @@
-"""Interactive figures, and the gallery that builds them from what the repository holds."""
+"""The interactive figures by name.
+
+A figure is two files of a subject's folder, with one stem: x.py says what is drawn and registers itself with `@figure`,
+x.js draws it.
+"""
 
 from collections.abc import Callable
 
-from . import (
-    attention_kernel,
-    forward_pass,
-    light_curve,
-    mask_ratio,
-    moving_tokens,
-    patches,
-    patient,
-    pendulum,
-    position_error,
-    position_scale,
-    rope_precision,
-    rotary_clock,
-    spectrum,
-    spirals,
-    synthetic,
-    two_tokens,
-    uea,
-)
+from ..lab.subjects import Registry, modules
 from .explorable import Explorable
-from .palette import PALETTE
 
-GALLERY: dict[str, Callable[..., Explorable]] = {
-    "spirals": spirals.from_results,
-    "patient": patient.from_results,
-    "uea": uea.from_results,
-    "light_curve": light_curve.from_results,
-    "pendulum": pendulum.from_results,
-    "synthetic": synthetic.from_results,
-    "rotary_clock": rotary_clock.explorable,
-    "two_tokens": two_tokens.explorable,
-    "attention_kernel": attention_kernel.explorable,
-    "rope_precision": rope_precision.explorable,
-    "patches": patches.explorable,
-    "mask_ratio": mask_ratio.explorable,
-    "forward_pass": forward_pass.explorable,
-    "moving_tokens": moving_tokens.from_results,
-    "position_error": position_error.from_results,
-    "spectrum": spectrum.from_results,
-    "position_scale": position_scale.from_results,
-}
+GALLERY = Registry("figure", load=lambda: list(modules(lambda name, files: f"{name}.js" in files)))
+
+
+def figure(name: str) -> Callable:
+    """Register the function that makes the `Explorable` of that name from what the repository holds."""
+
+    def registered(make: Callable[..., Explorable]) -> Callable[..., Explorable]:
+        GALLERY.register(name, make)
+        return make
+
+    return registered
 
 
 def gallery(name: str, **options) -> Explorable:
@@ -50,6 +27,3 @@ def gallery(name: str, **options) -> Explorable:
     if name not in GALLERY:
         raise KeyError(f"no explorable called {name!r}; there are {', '.join(sorted(GALLERY))}")
     return GALLERY[name](**options)
-
-
-__all__ = ["GALLERY", "PALETTE", "Explorable", "gallery"]

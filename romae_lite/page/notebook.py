@@ -5,7 +5,7 @@ import inspect
 import textwrap
 from typing import TypeVar
 
-from .experiments.base import Experiment
+from ..lab.experiment import Experiment
 
 E = TypeVar("E", bound=Experiment)
 

@@ -15,8 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .paper import CLAIMS, EXPERIMENTS, SOURCES, STATUSES, Claim, Verdict, verdict
-from .results import NEUTRAL, Loaded, Record, Summary, load_all, results_dir, select, summarise
+from ..lab.claims import CLAIMS, SOURCES, STATUSES, Claim, Verdict, verdict
+from ..lab.records import Loaded, Record, load_all, results_dir, select
+from ..lab.subjects import EXPERIMENTS, experiment
+from ..lab.summary import Summary, summarise
 
 MARKS = dict(zip(STATUSES, ("✓", "≈", "✗", "–", "?", "“”"), strict=True))
 
@@ -40,9 +42,10 @@ def rows(root: Path | None = None, experiments: Sequence[str] | None = None) -> 
 
 
 def _rows(loaded: Loaded, experiments: Sequence[str] | None) -> list[Row]:
+    known = dict.fromkeys(claim.experiment for claim in CLAIMS)
     for name in experiments or ():
-        if name not in EXPERIMENTS:
-            raise ValueError(f"experiment is {name!r}; the paper's claims are about {', '.join(EXPERIMENTS)}")
+        if name not in known:
+            raise ValueError(f"experiment is {name!r}; the paper's claims are about {', '.join(known)}")
     return [_row(claim, loaded.records) for claim in CLAIMS if not experiments or claim.experiment in experiments]
 
 
@@ -68,7 +71,8 @@ def _one_setting(records: Iterable[Record], tier: str) -> list[Record]:
     """
     groups: dict[tuple, dict[int, Record]] = {}
     for record in (r for r in records if r.tier == tier):
-        setting = {key: value for key, value in record.config.items() if key not in NEUTRAL}
+        neutral = experiment(record.experiment).neutral
+        setting = {key: value for key, value in record.config.items() if key not in neutral}
         key = (record.preset not in (tier, "best"), record.preset, repr(sorted(setting.items())))
         groups.setdefault(key, {}).setdefault(record.seed, record)
     chosen = min(groups, key=lambda key: (key[0], -len(groups[key]), key), default=None)
@@ -103,15 +107,11 @@ def _ranges(seeds: Iterable[int]) -> str:
 
 def _planned_command(claim: Claim) -> str:
     """What would record the paper's protocol, or "" where this version has no such experiment."""
-    try:
-        from .experiments import EXPERIMENTS as available  # here: it imports torch, and a report works without
-    except ImportError:
+    if claim.experiment not in EXPERIMENTS:
         return ""
-    if claim.experiment not in available:
-        return ""
-    wishes = available[claim.experiment].campaign
+    wishes = EXPERIMENTS[claim.experiment].campaign
     seeds = _ranges(range(max((count for preset, count, *_ in wishes if preset == "paper"), default=1)))
-    paper = available[claim.experiment].paper()
+    paper = EXPERIMENTS[claim.experiment].paper()
     settings = "".join(f" --set {key}={value}" for key, value in claim.where.items() if getattr(paper, key) != value)
     return f"python -m romae_lite run {claim.experiment} --preset paper --seeds {seeds}{settings}"
 

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..baselines import pendulum as predictors
-from ..data.pendulum import SIZE, STEPS, generate
+from ..lab.experiment import Experiment, Splits, numpy_rng, seeded_build, setting
 from ..model import ModelConfig, RoMAEPredictor, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
-from .base import Experiment, Splits, numpy_rng, seeded_build, setting
+from . import rivals as predictors
+from .data import SIZE, STEPS, generate
 
 AUTHORS_GREY = (0.002, 0.0021)  # their "mean" and "deviation" of pixels between 0 and 1 (D24)
 
@@ -26,6 +26,7 @@ class Pendulum(Experiment):
     """Sine and cosine of a pendulum's angle in 50 noisy frames (Table 5, chapter 08). The defaults are Table 15."""
 
     name = "pendulum"
+    chapter = 8
     campaign = (
         ("paper", 20),
         ("best", 5),

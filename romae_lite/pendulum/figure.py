@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..baselines import pendulum as predictors
-from ..data.pendulum import CANVAS, CENTRE, LENGTH, SIZE, STEPS
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from . import rivals as predictors
+from .data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
 
+SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001
 COMMAND = "python -m romae_lite run pendulum --preset best --seeds 0"
 NAMES = {"best": "RoMAE, its own token", "paper": "RoMAE, from [CLS]"}
@@ -126,6 +128,7 @@ def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None,
     data["start"] = opening(data)
     return Explorable(
         name="pendulum",
+        script=SCRIPT,
         data=data,
         fallback=still(data),
         title="Where is the rod?",
@@ -136,11 +139,12 @@ def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None,
     )
 
 
+@figure("pendulum")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seeds of the presets "best" and "paper" under results/pendulum, or from one of them."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
 
-    folder = (Path(root) if root else results.results_dir()) / "pendulum"
+    folder = (Path(root) if root else records.results_dir()) / "pendulum"
     found, reasons = {}, []
     paths = [p for p in folder.glob("*.npz") if re.fullmatch(r"(best|paper)-s\d+", p.stem)]
     for path in sorted(paths, key=lambda p: int(p.stem.split("-s")[1])):
@@ -148,7 +152,7 @@ def from_results(root: Path | None = None) -> Explorable:
         if preset in found:
             continue
         try:
-            found[preset] = results.load(path.with_suffix(".json")), results.load_arrays(path)
+            found[preset] = records.load(path.with_suffix(".json")), records.load_arrays(path)
             payload(found[preset][1], {"it": found[preset][1]["prediction"]})
         except (ValueError, OSError, KeyError) as error:
             found.pop(preset, None)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..data.pendulum import CLEAN, DT, FRICTION, GRAVITY, KICK, STEPS, pictures, step
+from .data import CLEAN, DT, FRICTION, GRAVITY, KICK, STEPS, pictures, step
 
 
 def ridge(train: tuple[np.ndarray, np.ndarray], frames: np.ndarray, penalty: float = 1e3) -> np.ndarray:

@@ -22,8 +22,8 @@ import numpy as np
 import torch
 
 from ..files import atomic_write
+from ..lab.data import DataError, NotHere, changed, data_root
 from ..tokens import Tokens
-from . import DataError, NotHere, changed, data_root
 
 HORIZON = 48 * 60  # minutes of a record
 RECORDS = 8000

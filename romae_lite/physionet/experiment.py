@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ..baselines import physionet as predictors
-from ..data import physionet as icu
-from ..data.physionet import CHANNELS, Records
+from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
 from ..masking import hide
 from ..tokens import Tokens, by_length, trim
 from ..training import seeded
-from .base import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from . import data as icu
+from . import rivals as predictors
+from .data import CHANNELS, Records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,7 @@ class PhysioNet(Masked):
     """Interpolating records of the PhysioNet Challenge 2012 (Table 7, chapter 07). The defaults are Table 21."""
 
     name = "physionet"
+    chapter = 7
     axes = 2  # time and channel
     # hiding values is another task than the one compared with the paper, so its presets never count as the paper's
     tiers = Experiment.tiers | dict.fromkeys(("small", "best_tokens", "paper_tokens"), "own")

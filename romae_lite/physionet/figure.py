@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.physionet import CHANNELS, HORIZON, UNITS
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from .data import CHANNELS, HORIZON, UNITS
 
+SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # standardised values travel as whole numbers of 0.01
 COMMAND = "python -m romae_lite run physionet --preset best --seeds 0"
 
@@ -109,6 +111,7 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     data["start"] = int(np.argmin(np.abs(np.asarray(arrays["levels"]) - 0.5)))
     return Explorable(
         name="patient",
+        script=SCRIPT,
         data=data,
         fallback=still(data, data["start"]),
         title="Two days in intensive care, with gaps",
@@ -120,12 +123,13 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     )
 
 
+@figure("patient")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else "paper", else "small", under results/physionet."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
 
     presets = ("best", "paper", "small")
-    folder = (Path(root) if root else results.results_dir()) / "physionet"
+    folder = (Path(root) if root else records.results_dir()) / "physionet"
     found = sorted(
         (presets.index(match[1]), int(match[2]), path)
         for path in folder.glob("*.npz")
@@ -134,7 +138,7 @@ def from_results(root: Path | None = None) -> Explorable:
     reasons = []
     for _, _, path in found:
         try:
-            record = results.load(path.with_suffix(".json"))
+            record = records.load(path.with_suffix(".json"))
             source = (
                 f"Recorded run: preset {record.preset}, seed {record.seed}, mean squared error "
                 f"{record.metrics['mse']:.3f} over its whole test set; to repeat it: {record.command}. Patients: "
@@ -142,7 +146,7 @@ def from_results(root: Path | None = None) -> Explorable:
             )
             if reasons:
                 source += f" Skipped: {'; '.join(reasons)}."
-            return explorable(results.load_arrays(path), source)
+            return explorable(records.load_arrays(path), source)
         except (ValueError, OSError, KeyError) as error:
             reasons.append(f"{path.name} cannot be used ({error})")
     return not_recorded("patient", "A patient", COMMAND, reasons)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..data.physionet import CHANNELS
 from ..tokens import Tokens
+from .data import CHANNELS
 
 
 def mean(tokens: Tokens, hidden: np.ndarray) -> np.ndarray:

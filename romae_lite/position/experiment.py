@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..lab.experiment import Experiment, Splits, numpy_rng, seeded_build, setting
 from ..model import ModelConfig, RoMAEPredictor, Size, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe
-from .base import Experiment, Splits, numpy_rng, seeded_build, setting
 
 # The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).
 WIDTHS = {"tiny": 180, "small": 432, "base": 720, "large": 960}
@@ -31,6 +31,7 @@ class Position(Experiment):
     """Naming the positions of ten tokens (Table 1, chapter 02). The defaults are Table 17."""
 
     name = "position"
+    chapter = 3
     tiers = Experiment.tiers | {"control": "own"}
     variants = frozenset({"size", "cls"})
     campaign = (
@@ -235,6 +236,7 @@ class PositionRange(Position):
     """How the error of one named position depends on where it is (Figure 2, chapter 02). The defaults are Table 16."""
 
     name = "position_range"
+    chapter = 3
     variants = frozenset({"high"})
     campaign = (
         ("best", 5),

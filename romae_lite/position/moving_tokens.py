@@ -12,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
-from .rotary_clock import frequencies
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from ..rotary.rotary_clock import frequencies
 
+SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # answers travel as whole hundredths
 COMMAND = "python -m romae_lite run position --preset best --seeds 0"
 
@@ -115,6 +117,7 @@ def explorable(models: Sequence[Answers], low: float = 1.0, high: float = 50.0, 
     data = payload(models, low, high)
     return Explorable(
         name="moving_tokens",
+        script=SCRIPT,
         data=data,
         height=300,
         fallback=still(data),
@@ -153,7 +156,7 @@ TOLD = {"size", "cls", "values", "anchor", "low", "high", "precision", "compile"
 
 def told(record) -> bool:
     """Whether a record differs from its preset in nothing but what the model's name in the figure says."""
-    from ..experiments import experiment
+    from ..lab.subjects import experiment
 
     plain = experiment(record.experiment).preset(record.preset).config()
     cut_short = {"epochs"} if record.tier == "reduced" else set()
@@ -163,12 +166,13 @@ def told(record) -> bool:
 ORDER = ("[CLS]", "", "token", "moving")
 
 
+@figure("moving_tokens")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the records of the experiment "position": the lowest seed of every kind of model there is."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
-    from ..experiments.position import width
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    from .experiment import width
 
-    loaded = results.load_all(root, experiment="position")
+    loaded = records.load_all(root, experiment="position")
     found, reasons = {}, []
     pairs = sorted(
         zip(loaded.records, loaded.paths, strict=True), key=lambda pair: (pair[0].preset != "paper", pair[0].seed)
@@ -182,7 +186,7 @@ def from_results(root: Path | None = None) -> Explorable:
         try:
             found[name] = Answers(
                 name=name, anchor=anchor, head_dim=width(record.config["size"]).head_dim,
-                arrays=results.load_arrays(path.with_suffix(".npz")),
+                arrays=records.load_arrays(path.with_suffix(".npz")),
                 source=f"Seed {record.seed}, test MSE {record.metrics['mse']:.3g}: {record.command}",
             )  # fmt: skip
         except (ValueError, OSError, KeyError) as error:

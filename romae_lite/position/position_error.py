@@ -2,7 +2,7 @@
 
 Everything drawn is recorded: the sweeps that `python -m romae_lite run position_range` keeps (500 evenly spaced
 positions), and the errors by place of `python -m romae_lite run position`. The paper's numbers, where it gives them,
-come from `romae_lite.paper`.
+come from `paper.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from . import svg
-from .explorable import Explorable, not_recorded
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 from .moving_tokens import ORDER, blind, describe, told
-from .palette import PALETTE
 
+SCRIPT = Path(__file__).with_suffix(".js")
 DIGITS = 4  # significant ones that travel
 COMMAND = "python -m romae_lite run position_range --preset best --seeds 0"
 
@@ -88,6 +90,7 @@ def explorable(sweeps: Sequence[Sweep], note: str = "") -> Explorable:
     data = payload(sweeps)
     return Explorable(
         name="position_error",
+        script=SCRIPT,
         data=data,
         height=280,
         fallback=still(data),
@@ -98,20 +101,21 @@ def explorable(sweeps: Sequence[Sweep], note: str = "") -> Explorable:
     )
 
 
+@figure("position_error")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the records of "position_range" and "position": every setting recorded, with all its seeds."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
 
     groups: dict[str, list] = {}
     reasons = []
     for experiment in ("position_range", "position"):
-        loaded = results.load_all(root, experiment=experiment)
+        loaded = records.load_all(root, experiment=experiment)
         for record, path in zip(loaded.records, loaded.paths, strict=True):
             if record.tier == "smoke" or not told(record) or (blind(record.config) and record.config["size"] != "tiny"):
                 continue
             keys = ("positions", "error", "error") if experiment == "position_range" else ("grid", "absolute", "bias")
             try:
-                arrays = results.load_arrays(path.with_suffix(".npz"))
+                arrays = records.load_arrays(path.with_suffix(".npz"))
                 group = groups.setdefault(_name(record), [])
                 if group and group[0][0].config != record.config:
                     raise ValueError(f"its settings are not those of {group[0][0].command}")
@@ -141,8 +145,8 @@ def _rank(record) -> tuple:
 
 
 def _sweep(name: str, group: Sequence[tuple]) -> Sweep:
-    from ..paper import CLAIMS
-    from ..report import command_of
+    from ..lab.claims import CLAIMS
+    from ..page.scoreboard import command_of
 
     records, positions, absolute, signed = zip(*group, strict=True)
     keys = {"mae_first": "first", "mae_last": "last", "mae_central": "central"}

@@ -3,18 +3,22 @@
 The query and the key are the reader's to shape.
 
 A pair of channels adds |q||k| cos(theta d - phi) to the score of two tokens a distance d apart, where phi is the angle
+from pathlib import Path
 from the query's hand to the key's when both are unturned. So a head's score is a sum of cosines of fixed wavelengths,
 with weights and phases that its projections may choose: that sum is the kernel. With two axes every axis has half of
 the pairs, and the kernel is a function of the one distance plus a function of the other.
 """
 
 import math
+from pathlib import Path
 
-from . import svg
-from .explorable import Explorable
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 from .rotary_clock import frequencies
 
+SCRIPT = Path(__file__).with_suffix(".js")
 DIM, P, BASE = 16, 0.75, 10_000.0
 MOST = 2.0  # largest weight that a pair can be given
 BACK = 5.0  # what the preset looks back to
@@ -64,6 +68,7 @@ def still(preset: str, reach: float) -> str:
     return svg.picture(width, height, body + svg.label(left, 16, text))
 
 
+@figure("attention_kernel")
 def explorable(preset: str = "5 back", reach: float = 40.0, axes: int = 1) -> Explorable:
     """The figure as it opens. preset: see PRESETS; reach: largest distance drawn, 15, 40, 150 or 1500; axes: 1 or 2."""
     for name, value, allowed in (("reach", reach, (15, 40, 150, 1500)), ("axes", axes, (1, 2))):
@@ -72,6 +77,7 @@ def explorable(preset: str = "5 back", reach: float = 40.0, axes: int = 1) -> Ex
     weights, phases = shaped(preset, axes)
     return Explorable(
         name="attention_kernel",
+        script=SCRIPT,
         data={
             "thetas": {str(n): thetas(n) for n in (1, 2)},
             "presets": [[name, shaped(name, 1), shaped(name, 2)] for name in PRESETS],  # a list keeps its order in JSON

@@ -6,14 +6,17 @@ only the angle in [0, 2 pi) cast to float32. The functions below say the same in
 """
 
 import math
+from pathlib import Path
 
 import numpy as np
 
-from . import svg
-from .explorable import Explorable
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 from .rotary_clock import frequencies
 
+SCRIPT = Path(__file__).with_suffix(".js")
 DIM, P, BASE = 32, 1.0, 10_000.0
 TOKENS = (1.7, 0.3)  # query and key before both are moved
 LIMIT = 7  # the farthest move is 10^LIMIT
@@ -81,6 +84,7 @@ def still(q: np.ndarray, k: np.ndarray) -> str:
     return svg.picture(width, height, body + svg.label(left, 12, text))
 
 
+@figure("rope_precision")
 def explorable(exponent: float = 4.8) -> Explorable:
     """The figure as it opens, with both tokens moved by 10^exponent, 0 to 7. ValueError names what does not fit."""
     if not 0 <= exponent <= LIMIT:
@@ -88,6 +92,7 @@ def explorable(exponent: float = 4.8) -> Explorable:
     q, k = vectors()
     return Explorable(
         name="rope_precision",
+        script=SCRIPT,
         data={
             "q": q.tolist(),
             "k": k.tolist(),

@@ -5,11 +5,14 @@ functions below say the same in Python; `romae_lite.rope` is what the model runs
 """
 
 import math
+from pathlib import Path
 
-from . import svg
-from .explorable import Explorable
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 
+SCRIPT = Path(__file__).with_suffix(".js")
 MAX_DIM = 60  # of the head sizes in the paper's Table 8, the one that RoMAE-tiny has
 
 
@@ -44,6 +47,7 @@ def wavelength(theta: float) -> str:
     return f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
+@figure("rotary_clock")
 def explorable(position: float = 3.7, dim: int = 16, p: float = 0.75, base: float = 10_000.0) -> Explorable:
     """The figure as it opens; the reader can change all four.
 
@@ -56,6 +60,7 @@ def explorable(position: float = 3.7, dim: int = 16, p: float = 0.75, base: floa
         raise ValueError(f"position {position}, p {p}, base {base}: expected 0 to 100, 0 to 1, above 1")
     return Explorable(
         name="rotary_clock",
+        script=SCRIPT,
         data={"position": position, "dim": dim, "p": p, "base": base},
         height=170,
         fallback=still(position, dim, p, base),

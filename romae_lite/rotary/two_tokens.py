@@ -6,12 +6,15 @@ positions, so that what stays constant in the figure is found and not put in.
 """
 
 import math
+from pathlib import Path
 
-from . import svg
-from .explorable import Explorable
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 from .rotary_clock import frequencies
 
+SCRIPT = Path(__file__).with_suffix(".js")
 DIM, P, BASE = 8, 0.75, 100.0  # four pairs, three of which turn, with wavelengths that fit on the line
 REACH = 30.0  # the line runs from -REACH to REACH
 
@@ -65,6 +68,7 @@ def still(query: float, key: float, vectors: str) -> str:
     return svg.picture(width, 234, body + svg.label(width / 2, 222, text, text_anchor="middle", font_weight=600))
 
 
+@figure("two_tokens")
 def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal") -> Explorable:
     """The figure as it opens. query, key: positions from -30 to 30; vectors: a name in VECTORS. ValueError names what
     does not fit."""
@@ -75,6 +79,7 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal") ->
         raise ValueError(f"vectors is {vectors!r}; choose one of {', '.join(VECTORS)}")
     return Explorable(
         name="two_tokens",
+        script=SCRIPT,
         data={
             "query": query,
             "key": key,

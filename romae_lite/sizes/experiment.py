@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from ..lab.experiment import Experiment, Splits, setting
 from ..model import SIZES, ModelConfig, RoMAEPredictor, count_parameters, size
 from ..tokens import Tokens
-from .base import Experiment, Splits, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +15,7 @@ class Sizes(Experiment):
     """Weights of a size, counted as the paper's tables do: blocks, an embedding of 16 values, [CLS], one output."""
 
     name = "sizes"
+    chapter = 2
     variants = frozenset({"size"})
     campaign = tuple(("paper", 1, {"size": name}) for name in SIZES)
 

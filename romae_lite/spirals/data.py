@@ -6,7 +6,7 @@ A spiral has two parameters, a ~ N(0, 0.02^2) and b ~ N(0.3, 0.02^2), and a chir
     clockwise           r = a + 50 b / z        (r cos z - 5, r sin z),   z = 1 + theta
 
 Both are linear in (a, b), which `basis` spells out; the generator here and the exact Bayes-optimal predictor in
-`romae_lite.baselines.spirals` share it.
+`rivals.py` share it.
 """
 
 import numpy as np

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..baselines import spirals as predictors
-from ..data.spirals import GRID, generate
+from ..lab.experiment import Masked, Splits, masked_loss, numpy_rng, predicted, setting
 from ..masking import hide
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from . import rivals as predictors
+from .data import GRID, generate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,7 @@ class Spirals(Masked):
     """Interpolating noisy spirals from 30 of their 75 points (Table 7, chapter 05). The defaults are Table 19."""
 
     name = "spirals"
+    chapter = 5
     patch = 2  # x and y
     campaign = (
         ("paper", 5),

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 
+SCRIPT = Path(__file__).with_suffix(".js")
 MODELS = ("romae", "bayes")
 SCALE = 10_000  # values travel as whole numbers of 1e-4: four decimals, a third of the bytes
 
@@ -101,6 +103,7 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     data["start"] = int(np.argmin(np.abs(np.asarray(data["counts"]) - 0.4 * points)))  # the paper hides 60 %
     return Explorable(
         name="spirals",
+        script=SCRIPT,
         data=data,
         fallback=still(data, data["start"]),
         title="How few points does it take to see a spiral?",
@@ -111,11 +114,12 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     )
 
 
+@figure("spirals")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else of "paper", found under results/spirals."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
 
-    folder = (Path(root) if root else results.results_dir()) / "spirals"
+    folder = (Path(root) if root else records.results_dir()) / "spirals"
     found = sorted(
         (match[1] != "best", int(match[2]), path)
         for path in folder.glob("*.npz")
@@ -124,7 +128,7 @@ def from_results(root: Path | None = None) -> Explorable:
     reasons = []
     for _, _, path in found:
         try:
-            arrays, record = results.load_arrays(path), results.load(path.with_suffix(".json"))
+            arrays, record = records.load_arrays(path), records.load(path.with_suffix(".json"))
             source = (
                 f"Recorded run: preset {record.preset}, seed {record.seed}, RMSE {record.metrics['rmse_clean']:.4f} "
                 f"over its whole test set; to repeat it: {record.command}."

@@ -7,7 +7,7 @@ uses the observed points only.
 import numpy as np
 from scipy.interpolate import make_smoothing_spline
 
-from ..data.spirals import NOISE, A, B, basis
+from .data import NOISE, A, B, basis
 
 
 def bayes(theta: np.ndarray, noisy: np.ndarray, observed: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ with the distance, and every point of it is observed with noise:
 
 RoMAE's authors and HeTVAE's use different grids under one name, and the best possible errors differ, so results on one
 say nothing about the other (deviation D18). The generator and the exact Gaussian-process posterior in
-`romae_lite.baselines.synthetic` share `weights`.
+`rivals.py` share `weights`.
 """
 
 import numpy as np

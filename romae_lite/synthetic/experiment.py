@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..baselines import synthetic as predictors
-from ..data.synthetic import GRIDS, generate
+from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
 from ..masking import hide
 from ..model import count_parameters
 from ..tokens import Tokens
 from ..training import seeded
-from .base import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from . import rivals as predictors
+from .data import GRIDS, generate
 
 COUNTS = (*range(3, 21), 25)  # numbers of observed points at which a model is tested; 25: HeTVAE's test
 LEAKED = 400  # series of the training set that the authors' code tests on (D17)
@@ -33,6 +33,7 @@ class Synthetic(Masked):
     """Interpolating synthetic series from 3 to 10 points (Table 7, chapter 06). The defaults are Table 20."""
 
     name = "synthetic"
+    chapter = 6
     variants = frozenset({"grid"})
     tiers = Experiment.tiers | {"mini": "own"}
     campaign = (

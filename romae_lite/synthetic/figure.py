@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
 
+SCRIPT = Path(__file__).with_suffix(".js")
 GRID = dict(t=[round(0.02 * i, 2) for i in range(50)], references=[k / 10 for k in range(1, 11)], sharpness=120.0)
 NOISE, TRAINED, MOST = 0.1, (3, 10), 20  # noise; numbers of observed points in training; the slider's last
 BASE = 10_000.0
@@ -198,6 +200,7 @@ def explorable(weights: Mapping[str, np.ndarray], config: Mapping, source: str =
     data = payload(weights, config, **opening)
     return Explorable(
         name="synthetic",
+        script=SCRIPT,
         data=data,
         fallback=still(data),
         height=340,
@@ -209,18 +212,19 @@ def explorable(weights: Mapping[str, np.ndarray], config: Mapping, source: str =
     )
 
 
+@figure("synthetic")
 def from_results(root: Path | None = None, **opening: int) -> Explorable:
     """The figure from the first seed of the preset "mini" found under results/synthetic."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
 
-    folder = (Path(root) if root else results.results_dir()) / "synthetic"
+    folder = (Path(root) if root else records.results_dir()) / "synthetic"
     found = sorted(
         (int(match[1]), path) for path in folder.glob("*.npz") if (match := re.fullmatch(r"mini-s(\d+)", path.stem))
     )
     reasons = []
     for _, path in found:
         try:
-            arrays, record = results.load_arrays(path), results.load(path.with_suffix(".json"))
+            arrays, record = records.load_arrays(path), records.load(path.with_suffix(".json"))
             weights = {k.removeprefix("weights."): w for k, w in arrays.items() if k.startswith("weights.")}
             source = (
                 f"Recorded run: {record.parameters:,} weights, seed {record.seed}; over its whole test set the mean "

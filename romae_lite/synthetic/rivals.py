@@ -7,7 +7,7 @@ that uses the observed ones only.
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from ..data.synthetic import GRIDS, NOISE, weights
+from .data import GRIDS, NOISE, weights
 
 
 def posterior(noisy: np.ndarray, observed: np.ndarray, grid: str, at=None) -> tuple[np.ndarray, np.ndarray]:

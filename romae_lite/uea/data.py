@@ -24,8 +24,8 @@ import numpy as np
 import torch
 
 from ..files import atomic_write
+from ..lab.data import DataError, NotHere, changed, data_root
 from ..tokens import Tokens, collate
-from . import DataError, NotHere, changed, data_root
 
 
 class Info(NamedTuple):

@@ -12,14 +12,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..baselines import uea as predictors
-from ..data import uea as archive
-from ..data.uea import SETS, NotHere, Series
+from ..lab.classification import Classification
+from ..lab.experiment import Splits, numpy_rng, setting
 from ..model import RoMAE, RoMAEPredictor
 from ..tokens import Tokens, trim
 from ..training import forked, mixed, seeded
-from .base import Splits, numpy_rng, setting
-from .classification import Classification
+from . import data as archive
+from . import rivals as predictors
+from .data import SETS, NotHere, Series
 
 # What depends on the set: the paper's settings of fine-tuning (Table 12, its c as smoothing = 1 - c), and ours.
 FOLLOWS = ("lr", "batch", "epochs", "clip", "dropout", "drop_path", "smoothing", "pretrain_epochs", "scale")
@@ -46,6 +46,7 @@ class UEA(Classification):
     """Classifying series of the UEA archive with 30 % of the steps missing (Table 6, chapter 09)."""
 
     name = "uea"
+    chapter = 9
     variants = frozenset({"dataset"})
     campaign = (
         ("paper", 3, {"dataset": "BasicMotions"}),

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.uea import SETS
-from . import svg
-from .explorable import Explorable, not_recorded
-from .palette import PALETTE
+from ..page import svg
+from ..page.explorable import Explorable, not_recorded
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from .data import SETS
 
+SCRIPT = Path(__file__).with_suffix(".js")
 ENDS = 10  # the window begins and ends at tenths of the series
 COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=BasicMotions"
 
@@ -104,6 +106,7 @@ def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", 
     data = payload(arrays, dataset) | {"start": 0}
     return Explorable(
         name="uea",
+        script=SCRIPT,
         data=data,
         fallback=still(data),
         title="How much of a series does it take?",
@@ -113,11 +116,12 @@ def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", 
     )
 
 
+@figure("uea")
 def from_results(dataset: str = "BasicMotions", root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else "paper", of a set under results/uea."""
-    from .. import results  # here: the other figures need nothing but the standard library and numpy
+    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
 
-    folder = (Path(root) if root else results.results_dir()) / "uea"
+    folder = (Path(root) if root else records.results_dir()) / "uea"
     found = sorted(
         (match[1] != "best", int(match[2]), path)
         for path in folder.glob("*.npz")
@@ -126,14 +130,14 @@ def from_results(dataset: str = "BasicMotions", root: Path | None = None) -> Exp
     reasons = []
     for _, _, path in found:
         try:
-            record = results.load(path.with_suffix(".json"))
+            record = records.load(path.with_suffix(".json"))
             source = (
                 f"{dataset}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
                 f"{record.metrics['accuracy']:.3f} on its whole test set; to repeat it: {record.command}."
             )
             if reasons:
                 source += f" Skipped: {'; '.join(reasons)}."
-            return explorable(results.load_arrays(path), dataset, source)
+            return explorable(records.load_arrays(path), dataset, source)
         except (ValueError, OSError, KeyError) as error:
             reasons.append(f"{path.name} cannot be used ({error})")
     return not_recorded("uea", "A series through a window", COMMAND, reasons)

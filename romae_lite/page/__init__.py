@@ -1,0 +1,1 @@
+"""The page: interactive figures, matplotlib figures, tables, the scoreboard, what notebooks share."""

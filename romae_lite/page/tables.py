@@ -1,0 +1,92 @@
+"""Tables that show themselves: in a notebook, in the book, in a terminal."""
+
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..lab.records import Record
+from ..lab.summary import decimals_for, summarise
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of strings that shows itself: as HTML in a notebook or the book, elsewhere as text."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+
+    def __post_init__(self):
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"row {row!r} has {len(row)} cells, the table {len(self.columns)} columns")
+
+    def __str__(self) -> str:
+        lines = [self.columns, *self.rows]
+        widths = [max(len(str(line[i])) for line in lines) for i in range(len(self.columns))]
+        lines.insert(1, ["-" * width for width in widths])
+        text = ["  ".join(map(str.ljust, map(str, line), widths)).rstrip() for line in lines]
+        return "\n".join([self.caption, *text] if self.caption else text)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        # class "dataframe" keeps the book's theme from putting a grey box behind the table in dark mode
+        style = 'style="padding:.3em .8em;text-align:left"'
+        cells = lambda tag, line: "".join(f"<{tag} {style}>{html.escape(str(c))}</{tag}>" for c in line)  # noqa: E731
+        body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
+        caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
+        return (
+            '<div style="overflow-x:auto"><table class="dataframe" style="color:inherit;background:none">'
+            f"{caption}<thead><tr>{cells('th', self.columns)}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
+
+
+def table(
+    groups: Mapping[str, Iterable[Record] | Mapping[str, float]], metrics: Mapping[str, str] | Sequence[str],
+    *, label: str = "", scale: float = 1.0, decimals: int | None = None, caption: str = "",
+) -> Table:  # fmt: skip
+    """Mean [95 % interval] of metrics for groups of records, with the number of runs if any group has some: what the
+    chapters show.
+
+    groups maps a row's label to its records, or to plain numbers by metric (the paper's, a baseline's).
+    metrics maps a key to its heading. Values are divided by ``scale``. A dash stands where a group lacks a
+    metric.
+    """
+    headings = metrics if isinstance(metrics, Mapping) else {key: key for key in metrics}
+    rows = []
+    for group, members in groups.items():
+        recorded = not isinstance(members, Mapping)
+        measured = [record.metrics for record in members] if recorded else [members]
+        values = [[found[key] for found in measured if found.get(key) is not None] for key in headings]
+        cells = [summarise(v).text(scale, decimals) if v else "–" for v in values]
+        rows.append((group, *cells, str(len(measured)) if recorded else ""))
+    columns = (label, *headings.values(), "runs")
+    if all(isinstance(members, Mapping) for members in groups.values()):  # plain numbers only: nothing was counted
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return Table(columns, tuple(rows), caption)
+
+
+def cost(groups: Mapping[str, Iterable[Record]]) -> Table:
+    """What runs took, a row for every group that has some. Minutes, speed and steps (of all stages) are means, memory
+    is the largest; the device column names the precision where it is not fp32."""
+    rows = []
+    for group, members in groups.items():
+        if not (records := list(members)):
+            continue
+        average = lambda values: math.fsum(values) / len(records)  # noqa: B023, E731
+        minutes = average(record.wall_seconds for record in records) / 60
+        stages = ({entry.get("stage"): entry["step"] for entry in record.history} for record in records)
+        rows.append((
+            group, str(len(records)), f"{records[0].parameters:,}",
+            f"{average(sum(last.values()) for last in stages):,.0f}", f"{minutes:.{decimals_for(minutes, 2)}f}",
+            f"{average(record.tokens_per_second for record in records):,.0f}",
+            f"{max(record.peak_memory_mb for record in records):,.0f}",
+            " and ".join(sorted({f"{r.device}, {r.precision}".removesuffix(", fp32") for r in records})),
+        ))  # fmt: skip
+    columns = (
+        "", "runs", "parameters", "steps", "minutes per run", "tokens per second", "peak memory, MB", "device",
+    )  # fmt: skip
+    caption = "Wall time, mostly beside other runs on the same machine: upper bounds, no fair comparison of speeds."
+    return Table(columns, tuple(rows), caption if rows else "No record yet.")

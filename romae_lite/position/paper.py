@@ -1,0 +1,33 @@
+"""What the paper says of recovering positions (Table 1, Figure 2)."""
+
+from ..lab.claims import table
+
+CLAIMS = (
+    *table(
+        "Table 1", "Position reconstruction, test MSE",
+        dict(experiment="position", metric="mse"),
+        (
+            ("with [CLS]", dict(cls=True)),
+            ("no [CLS]", dict(cls=False, better="equal", note="every token of the input is the same, so that without "
+                              "[CLS] no model can do better than the variance of the positions")),
+        ),
+        (
+            ("tiny", dict(size="tiny"), "0.062 (0.007)", "200.33 (0.001)"),
+            ("small (width only)", dict(size="small"), "0.0057 (0.002)", "200.33 (0.001)"),
+            ("base (width only)", dict(size="base"), "0.0031 (0.002)", "200.33 (0.002)"),
+        ),
+    ),
+    *table(
+        "Figure 2", "Position reconstruction over the range, absolute error",
+        dict(experiment="position_range", source="E", note="the axis says MSE; what is plotted are absolute errors"),
+        (
+            ("mean", dict(metric="mae_mean")), ("median", dict(metric="mae_median")),
+            ("central 80 %", dict(metric="mae_central")), ("first point", dict(metric="mae_first")),
+            ("last point", dict(metric="mae_last")),
+        ),
+        (
+            ("(0, 100)", dict(high=100), "0.060", "0.029", "0.028", "0.713", "1.682"),
+            ("(0, 1000)", dict(high=1000), "0.492", "0.273", "0.266", "5.427", "16.886"),
+        ),
+    ),
+)  # fmt: skip

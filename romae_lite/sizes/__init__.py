@@ -1,0 +1,1 @@
+"""Parameter counts (Table 8)."""

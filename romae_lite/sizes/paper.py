@@ -1,0 +1,19 @@
+"""What the paper says of its sizes (Tables 8 and 14)."""
+
+from ..lab.claims import table
+
+CLAIMS = (
+    *table(
+        "Table 8", "Parameters",
+        dict(experiment="sizes", metric="parameters", better="equal", exponent=6, unit="M",
+             note="counted as the paper does: encoder, a projection of 16 values, [CLS], a head with one output"),
+        (("parameters", {}),),
+        (
+            ("tiny-shallow", dict(size="tiny-shallow"), "0.782"),
+            ("tiny", dict(size="tiny"), "4.67"),
+            ("small", dict(size="small"), "26.9"),
+            ("base", dict(size="base"), "74.7"),
+            ("pendulum (Table 14)", dict(size="pendulum", exponent=3, unit="K"), "37.4"),
+        ),
+    ),
+)  # fmt: skip

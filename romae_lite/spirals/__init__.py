@@ -1,0 +1,1 @@
+"""Spirals (chapter 05)."""

@@ -1,0 +1,1 @@
+"""Synthetic irregular series (chapter 06)."""

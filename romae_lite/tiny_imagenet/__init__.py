@@ -1,0 +1,1 @@
+"""Tiny ImageNet (Table 2)."""
