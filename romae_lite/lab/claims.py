@@ -96,8 +96,8 @@ def verdict(claim: Claim, summary: Summary | None) -> Verdict:
     quoted          the number belongs to another method and was never ours to reproduce
     unknown         the paper's number could not be read
     not run         there is no record of the paper's protocol (summary is None)
-    reproduced      the paper's value lies in our 95 % interval (bootstrap over seeds; a single run has none), or our
-                    mean is better; for better="equal", where no side is better: it rounds to the printed digits
+    reproduced      the paper's value lies in our 95 % interval (three runs or more have one), or our mean is
+                    better; for better="equal", where no side is better: it rounds to the printed digits
     close           |ours - paper| is at most twice the paper's standard deviation, or 5 % where it gives none
     not reproduced  otherwise
     """
