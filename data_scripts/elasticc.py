@@ -54,7 +54,7 @@ PREFIX = {"Cepheid": "1000000", "d-Sct": "2000000"}  # before ids that are not u
 FLAT = {"time": np.float64, "band": np.int8, "flux": np.float32, "error": np.float32, "flags": np.int32}
 FOLDS, TEST = 5, 1000
 END = -777  # SNANA's MJD of the row after a light curve
-LARGEST = 2**31  # bytes of an unpacked .FITS; those of the archive have some tens of MB
+LARGEST = 2**31  # bytes of an unpacked .FITS, all of which are read into memory
 
 
 class Pair(NamedTuple):

@@ -173,6 +173,17 @@ def test_a_value_that_was_changed(script, files, few, tmp_path, capsys):
     assert "fingerprint" in capsys.readouterr().err and not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "result", "options"),
+    [("physionet", icu.PREPARED, ()), ("uea", "LSST.npz", ("LSST",)), ("elasticc", "elasticc.h5", ("--force",))],
+)
+def test_a_folder_in_place_of_the_result(data_script, tmp_path, capsys, name, result, options):
+    (tmp_path / "out" / result).mkdir(parents=True)
+    call = [*options, "--source", str(tmp_path), "--out", str(tmp_path / "out"), "--skip-bad"]
+    assert data_script(name).main(call) == 1
+    assert f"{result} is a folder; it stands where the result belongs" in capsys.readouterr().err
+
+
 def test_a_disk_that_is_full(script, files, few, tmp_path, capsys, monkeypatch):
     source, out = archives(files, tmp_path / "gz"), tmp_path / "out"
 
