@@ -377,6 +377,8 @@ def columns_of(path: Path) -> dict[str, list]:
     with open(path, newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         names, rows = reader.fieldnames or (), list(reader)
+    if long := next((number for number, row in enumerate(rows, start=2) if None in row), None):
+        raise ValueError(f"row {long} has more cells than there are columns")
     return {name: [row[name] for row in rows] for name in names}
 
 
@@ -408,6 +410,8 @@ def unpack(archive: Path, folder: Path, force: bool) -> Path:
     if archive.stem in ("", ".", ".."):  # the folder that is emptied would be another
         raise DataError(f"{archive} without its ending is {archive.stem!r}, which names no folder; rename it")
     target = folder / archive.stem
+    if target.resolve() in archive.resolve().parents:
+        raise DataError(f"{archive} lies in {target}, which is emptied before it is unpacked there; move it away")
     done = target / ".done"
     stamp = f"{archive.name} {archive.stat().st_size}".encode()
     if not force and done.exists() and done.read_bytes() == stamp:

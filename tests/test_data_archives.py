@@ -112,7 +112,12 @@ def test_names_that_would_empty_another_folder(data_script, tmp_path, name):
         path.write_bytes(packed())
     with pytest.raises(DataError, match="names no folder; rename it"):
         data_script("elasticc").unpack(tmp_path / name, raw, True)
-    assert all(path.exists() for path in precious)
+    inside = raw / "a" / "a.tar"
+    inside.parent.mkdir()
+    inside.write_bytes(packed())
+    with pytest.raises(DataError, match="is emptied before it is unpacked there; move it away"):
+        data_script("elasticc").unpack(inside, raw, True)
+    assert all(path.exists() for path in (*precious, inside))
 
 
 def test_what_is_larger_than_the_limit_is_refused():
