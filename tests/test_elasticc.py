@@ -141,13 +141,6 @@ def test_scalings(curves):
     torch.testing.assert_close(flux[real].float(), plain.values[..., 0][real], rtol=1e-5, atol=1e-4)
 
 
-def test_a_light_curve_without_visits_is_named(curves):
-    with pytest.raises(ValueError, match=f"object {curves.ids[0]} has no visits"):
-        sky.tokens(curves.keep(curves.owner != 0))
-    with pytest.raises(ValueError, match="no light curves"):
-        sky.tokens(curves.take(np.arange(0)))
-
-
 # The made-up sky ------------------------------------------------------------------------------------------------------
 
 

@@ -59,13 +59,6 @@ def test_weights_are_a_mean_even_far_away():
     assert found[0].argmax() == 0 and found[1].argmax() == 2 and found[2].argmax() == 9
 
 
-def test_refused():
-    with pytest.raises(ValueError, match="n is 0"):
-        generate(0, rng())
-    with pytest.raises(ValueError, match="grid is 'ours'; choose one of authors, hetvae"):
-        generate(1, rng(), "ours")
-
-
 def test_no_two_splits_or_seeds_share_anything():
     """As the authors' training and test series do (D17): heights, noise and masks are compared."""
     exp = Synthetic(**SMALL | dict(n_train=100, n_valid=100, n_test=100))
@@ -137,14 +130,6 @@ def test_posterior_variance_is_the_error():
         mean, variance = predictors.posterior(noisy, observed, "authors")
         error = np.where(observed, 0, (mean - clean) ** 2 - variance).sum(1) / (~observed).sum(1)  # (4000,)
         assert abs(error.mean()) < 4 * error.std() / math.sqrt(4000)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_predictors_see_the_observed_points_only(name):
-    predictor = getattr(predictors, name)
-    noisy, observed, _ = observations(5, 6, seed=4)
-    spoiled = np.where(observed, noisy, 1e3)
-    np.testing.assert_allclose(predictor(spoiled, observed, "authors"), predictor(noisy, observed, "authors"))
 
 
 @pytest.mark.parametrize("name", ["linear", "spline"])

@@ -4,6 +4,7 @@
 0.0183 refers to: the clean curve, and the noisy points (where nothing can beat the noise, 0.1).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..lab.experiment import Masked, Splits, masked_loss, numpy_rng, predicted, 
 from ..masking import hide
 from ..tokens import Tokens
 from ..training import seeded
-from . import rivals as predictors
+from . import rivals
 from .data import GRID, generate
 
 
@@ -120,15 +121,14 @@ class Spirals(Masked):
             "rmse_clean_trial_std": float(np.sqrt(trials).std()),
         }
 
-    def baselines(self, tokens: Tokens) -> dict[str, float]:
-        """Bayes-optimal, least-squares and spline predictors on the same points: rmse_clean_bayes and so on."""
+    def baselines(self, tokens: Tokens, names: Iterable[str] = tuple(rivals.RIVALS)) -> dict[str, float]:
+        """Bayes-optimal, least-squares and spline predictors on the same points: rmse_clean_bayes and so on. names:
+        those of rivals.RIVALS that are asked for."""
         theta = tokens.positions[..., 0].cpu().numpy() / self.scale
         observed = ~tokens.aux["hidden"].cpu().numpy()
         found = {}
-        for short, predictor in (
-            ("bayes", predictors.bayes), ("lstsq", predictors.least_squares), ("spline", predictors.spline)
-        ):  # fmt: skip
-            score = self.score(predictor(theta, tokens.values.cpu().double().numpy(), observed), tokens)
+        for short in names:
+            score = self.score(rivals.RIVALS[short](theta, tokens.values.cpu().double().numpy(), observed), tokens)
             found |= {f"{key}_{short}": score[key] for key in ("rmse_clean", "rmse_noisy")}
         return found
 
@@ -148,7 +148,7 @@ class Spirals(Masked):
         for k, count in enumerate(counts):
             observed = torch.zeros(n, points, dtype=torch.bool).scatter_(1, order[:, :count], True)
             romae[:, k] = self.everywhere(model, few, observed)
-            bayes[:, k] = predictors.bayes(theta, noisy, observed.numpy())
+            bayes[:, k] = rivals.bayes(theta, noisy, observed.numpy())
         return {
             "theta": theta[0].astype(np.float32), "chirality": few.aux["clockwise"].numpy().astype(np.int8),
             "clean": few.aux["clean"].numpy().astype(np.float32), "noisy": noisy.astype(np.float32),
