@@ -1,13 +1,16 @@
 """Which tokens are hidden: vectorised, seeded, blind to padding (paper Sec. 4.2; He et al., 2022).
 
 `hide` draws the mask; `split` turns it into index tensors that gather the visible tokens for the encoder and the hidden
-ones for the decoder. Everything is a sort: no loop over samples, the same work for equal and for varying numbers.
+ones for the decoder. Everything is a sort: no loop over samples, the same work for equal and for varying numbers. Both
+work on the host, where counting waits for no GPU; `Split.to` brings the result there.
 """
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from .tokens import sent
 
 
 def hide(
@@ -22,14 +25,15 @@ def hide(
     real       (B, N) bool, True where there is a token
     ratio      fraction to hide: ceil(ratio * real tokens) of each sample. A pair (low, high) draws one per sample.
     visible    instead of a ratio: how many tokens stay visible, one number or (B,) numbers
-    generator  source of randomness, on any device
+    generator  source of randomness, on the CPU
 
-    Returns (B, N) bool, True where hidden. Every sample keeps at least one visible and one hidden token.
+    Returns (B, N) bool, on the CPU, True where hidden. Every sample keeps at least one visible and one hidden token.
 
     Raises ValueError for samples with fewer than two real tokens, ratios outside (0, 1), and counts that leave nothing
     to hide.
     """
-    rows = real.sum(1).cpu()  # (B,); counts are settled on the CPU: one transfer, and Apple's GPUs have no float64
+    real = real.cpu()
+    rows = real.sum(1)  # (B,)
     if (short := rows < 2).any():
         raise ValueError(
             f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real token(s); masking needs one to show and "
@@ -37,9 +41,8 @@ def hide(
         )
     if (ratio is None) == (visible is None):
         raise ValueError("give either ratio or visible")
-    device = generator.device
     if visible is not None:
-        keep = torch.as_tensor(visible).cpu().expand(len(rows))
+        keep = torch.as_tensor(visible).expand(len(rows))
         if ((keep < 1) | (keep >= rows)).any():
             bad = int(((keep < 1) | (keep >= rows)).nonzero()[0])
             raise ValueError(
@@ -52,14 +55,14 @@ def hide(
             raise ValueError(f"ratio is {ratio}; it must lie strictly between 0 and 1")
         share = torch.full((len(rows),), low, dtype=torch.float64)
         if high > low:
-            drawn = torch.rand(len(rows), dtype=torch.float64, generator=generator, device=device)
-            share = low + (high - low) * drawn.cpu()
+            drawn = torch.rand(len(rows), dtype=torch.float64, generator=generator)
+            share = low + (high - low) * drawn
         # the 1e-9 keeps ceil(0.6 * 75) at 45 where floating point says 45.00000000000001
         hidden = (share * rows - 1e-9).ceil().long()
         keep = (rows - hidden).clamp(min=1).minimum(rows - 1)
-    noise = torch.rand(real.shape, generator=generator, device=device).to(real.device)
+    noise = torch.rand(real.shape, generator=generator)
     rank = noise.masked_fill(~real, 2.0).argsort(1).argsort(1)  # padding ranks last
-    return (rank >= keep.to(real.device)[:, None]) & real
+    return (rank >= keep[:, None]) & real
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,13 @@ class Split:
     visible_pad: Tensor | None  # (B, V) bool
     hidden_pad: Tensor | None  # (B, M) bool
 
+    def to(self, device) -> "Split":
+        return Split(*(None if t is None else sent(t, device) for t in vars(self).values()))
+
 
 def split(hidden: Tensor, real: Tensor) -> Split:
     """hidden, real (B, N) bool -> Split. Raises ValueError where a sample has no visible or no hidden token."""
+    hidden, real = hidden.cpu(), real.cpu()
     if hidden.shape != real.shape:
         raise ValueError(f"hidden has shape {tuple(hidden.shape)}, real {tuple(real.shape)}; they must agree")
     visible, hidden = real & ~hidden, real & hidden
@@ -93,7 +100,7 @@ def _indices(chosen: Tensor, count: Tensor) -> tuple[Tensor, Tensor | None]:
     index = (~chosen).byte().argsort(dim=1, stable=True)[:, :width]
     if int(count.min()) == width:
         return index, None
-    return index, torch.arange(width, device=chosen.device) >= count[:, None]
+    return index, torch.arange(width) >= count[:, None]
 
 
 def take(x: Tensor, index: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
-from .masking import Split, take
+from .masking import Split, split, take
 from .rope import PositionEncoding, rotate
 from .tokens import Tokens
 
@@ -300,7 +300,35 @@ class RoMAEPredictor(nn.Module):
 def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
     """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) or None."""
     error = (prediction.float() - target.float()).square().mean(-1)  # (B, M)
-    return error.mean() if pad is None else error[~pad].mean()
+    return error.mean() if pad is None else error.masked_fill(pad, 0).sum() / (~pad).sum()
+
+
+def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
+    """Reconstruction loss of the hidden tokens (B, N) bool: what every pre-training and interpolation run minimises.
+
+    Batch and mask come from the host, where the model's device need not be waited for, and move there in here."""
+    where, device = split(hidden, batch.real), device_of(model)
+    batch, where = batch.to(device), where.to(device)
+    return reconstruction_loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
+
+
+@torch.no_grad()
+def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
+    """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU."""
+    model.eval()
+    device = device_of(model)
+    out = torch.zeros(tokens.values.shape)
+    for i in range(0, len(tokens), batch):
+        part, hide = tokens[i : i + batch], hidden[i : i + batch].cpu()
+        where = split(hide, part.real)
+        found = model(part.to(device), where.to(device)).float().cpu()  # (B, M, P), rows filled up where counts differ
+        found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
+        out[i : i + batch][hide] = found
+    return out
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
 
 
 def normalised(target: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 
-def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0) -> Tensor:
+def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) -> Tensor:
     """Radians per unit of position for each of the ``dim / 2`` pairs of one axis, float64, shape (dim / 2,).
 
     Pair i turns base^(-2i / dim) radians per unit: the first turns one radian, the last hardly moves. p-RoPE (Barbero
@@ -36,7 +36,7 @@ def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0) -> Tensor:
         raise ValueError(f"p is {p}; the fraction of rotated pairs lies in [0, 1]")
     if not base > 1:
         raise ValueError(f"base is {base}; it must be greater than 1")
-    pair = torch.arange(dim // 2, dtype=torch.float64)
+    pair = torch.arange(dim // 2, dtype=_wide(device), device=device)
     kept = int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999 in floating point
     return torch.where(pair < kept, base ** (-2 * pair / dim), 0.0)
 
@@ -48,9 +48,13 @@ def angles(positions: Tensor, freqs: Tensor) -> Tensor:
     in float32 alone the score of two tokens drifts by up to 6e-4 at positions around 1e4 and 0.2 around 1e6 (D13).
     Devices without float64 (Apple's MPS) fall back to float32 and so to that drift.
     """
-    wide = torch.float32 if positions.device.type == "mps" else torch.float64
+    wide = _wide(positions.device)
     turns = positions.to(wide)[..., None] * freqs.to(positions.device, wide)  # (B, N, D, F_axis)
     return turns.remainder(2 * math.pi).flatten(-2).float()  # (B, N, D * F_axis)
+
+
+def _wide(device) -> torch.dtype:
+    return torch.float32 if torch.device(device or "cpu").type == "mps" else torch.float64
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -92,15 +96,18 @@ class PositionEncoding:
             return None
         if self.kind == "quantised":
             positions = positions.round()
-        phase = angles(positions, frequencies(self.axis_dim(head_dim, positions), self.p, self.base))
+        phase = self._phase(positions, head_dim, self.p)
         return phase.cos()[:, :, None], phase.sin()[:, :, None]
 
     def embedding(self, positions: Tensor, dim: int) -> Tensor | None:
         """positions (B, N, D) -> (B, N, dim), float32: per axis, sines then cosines (Vaswani et al., 2017)."""
         if self.kind != "absolute":
             return None
-        phase = angles(positions, frequencies(self.axis_dim(dim, positions), 1.0, self.base))
+        phase = self._phase(positions, dim, 1.0)
         return torch.cat((phase.sin(), phase.cos()), dim=-1)
+
+    def _phase(self, positions: Tensor, dim: int, p: float) -> Tensor:
+        return angles(positions, frequencies(self.axis_dim(dim, positions), p, self.base, positions.device))
 
     @staticmethod
     def axis_dim(dim: int, positions: Tensor) -> int:

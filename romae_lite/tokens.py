@@ -92,10 +92,7 @@ class Tokens:
 
     def to(self, device) -> "Tokens":
         """The same tokens on another device, in one copy each."""
-        if torch.device(device).type == "mps":
-            return self._map(lambda t: (t.float() if t.dtype == torch.float64 else t).to(device))
-        # towards the CPU a copy that does not wait may be read before it is there
-        return self._map(lambda t: t.to(device, non_blocking=torch.device(device).type == "cuda"))
+        return self._map(lambda t: sent(t, device))
 
     def _map(self, change) -> "Tokens":
         new = object.__new__(Tokens)
@@ -107,6 +104,17 @@ class Tokens:
                 value = change(value)
             object.__setattr__(new, f.name, value)
         return new
+
+
+def sent(tensor: Tensor, device) -> Tensor:
+    """The tensor on another device. Towards CUDA nobody waits for the copy, which starts from pinned memory; Apple's
+    GPUs have no float64 and get float32."""
+    kind = torch.device(device).type
+    if kind == "cuda" and tensor.device.type == "cpu":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    if kind == "mps" and tensor.dtype == torch.float64:
+        tensor = tensor.float()
+    return tensor.to(device)
 
 
 def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:

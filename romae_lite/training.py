@@ -97,6 +97,13 @@ def mixed(*key: int) -> int:
     return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 1)
 
 
+def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
+    """A model with the weights that belong to this seed; the global generator stays as it was."""
+    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, whatever GPUs there are
+        torch.default_generator.manual_seed(mixed(seed, 0))
+        return build()
+
+
 def forked(device: torch.device) -> AbstractContextManager:
     """torch.random.fork_rng for the CPU and this device alone: left to itself it goes to every GPU of the machine."""
     return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
@@ -132,8 +139,10 @@ def fit(
 ) -> list[dict]:
     """Train the model in place; return its history.
 
-    train       the whole data set; it moves to the device at once, so that no worker processes are needed
-    loss        loss(model, batch, generator) -> scalar; draws masks from the generator and nowhere else
+    train       the whole data set; it stays on the host and may be larger than the GPU's memory
+    loss        loss(model, batch, generator) -> scalar; draws masks from the generator and nowhere else. It gets the
+                batch on the host and moves it to the model's device (`Tokens.to`), as `masked_loss` does: no step
+                then waits for the GPU
     validate    metrics on the validation split; the first is what ``keep="best"`` looks at (lower is better)
     checkpoint  file to save to about every ``save_every`` seconds and to resume from if it exists
     logs        how many entries the history has; each goes to ``log`` too, with the run's number of steps
@@ -145,10 +154,10 @@ def fit(
     the time for validation), and the metrics.
     Raises ValueError for a loss that is not finite, CheckpointError for a checkpoint that is corrupt or another run's.
     """
+    train = train.to("cpu")
     accelerator = accelerator_for(recipe.precision, device)
     model.to(accelerator.device)
-    lengths = train.real.sum(1).cpu()
-    train = train.to(accelerator.device)
+    lengths = train.real.sum(1)
     trained, *optimizers = accelerator.prepare(model, *_optimizers(model, recipe))
     if recipe.compile:
         trained = torch.compile(trained)
@@ -177,7 +186,7 @@ def fit(
             for optimizer in optimizers:
                 for group in optimizer.param_groups:
                     group["lr"] = learning_rate(step, total, recipe)
-            batch = train[index.to(accelerator.device)]
+            batch = train[index]
             with accelerator.autocast():
                 value = loss(trained, batch, seeded(seed, 3, step, rank))  # masks
             accelerator.backward(value)

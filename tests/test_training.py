@@ -16,9 +16,8 @@ import torch
 from accelerate.state import PartialState
 
 from romae_lite import training
-from romae_lite.lab.experiment import masked_loss
 from romae_lite.masking import hide
-from romae_lite.model import ModelConfig, RoMAE, size
+from romae_lite.model import ModelConfig, RoMAE, masked_loss, size
 from romae_lite.tokens import Tokens
 from romae_lite.training import CheckpointError, Interrupted, Recipe, fit, learning_rate, seeded
 

@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
+from ..model import masked_loss, predicted
 from ..tokens import Tokens, by_length, trim
 from ..training import seeded
 from . import data as icu
@@ -277,5 +278,5 @@ def hide_rows(batch: Tokens, ratio: float, generator: torch.Generator) -> Tensor
     """
     row = batch.aux["row"].long()
     count = row.masked_fill(~batch.real, 0).amax(1) + 1  # (B,)
-    exists = torch.arange(int(count.max()), device=row.device) < count[:, None]  # (B, R)
+    exists = torch.arange(int(count.max())) < count[:, None]  # (B, R)
     return hide(exists, ratio=ratio, generator=generator).gather(1, row) & batch.real
