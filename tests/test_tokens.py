@@ -9,7 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from romae_lite.tokens import Tokens, collate, patchify, spacing, unpatchify
+from romae_lite.batching import spacing
+from romae_lite.tokens import Tokens, collate, patchify, unpatchify
 
 
 @st.composite

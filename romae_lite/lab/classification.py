@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ..batching import trim
 from ..masking import hide
 from ..model import ModelConfig, RoMAE, RoMAEPredictor, device_of, masked_loss
-from ..tokens import Tokens, sent, trim
+from ..tokens import Tokens, sent
 from ..training import Recipe, fit, mixed, seeded_build
 from .experiment import Masked, Splits, setting
 

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from ..batching import by_length, trim
 from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
 from ..model import masked_loss, predicted
-from ..tokens import Tokens, by_length, trim
+from ..tokens import Tokens
 from ..training import seeded
 from . import data as icu
 from . import rivals as predictors

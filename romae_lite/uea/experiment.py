@@ -12,10 +12,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from ..batching import trim
 from ..lab.classification import Classification
 from ..lab.experiment import Splits, numpy_rng, setting
 from ..model import RoMAE, RoMAEPredictor
-from ..tokens import Tokens, trim
+from ..tokens import Tokens
 from ..training import forked, mixed, seeded
 from . import data as archive
 from . import rivals as predictors
