@@ -1,5 +1,6 @@
 """Writing files so that a reader never sees half of one."""
 
+import glob
 import os
 import tempfile
 from pathlib import Path
@@ -29,3 +30,9 @@ def atomic_write(path: Path, data: bytes) -> None:
                 error.errno, f"could not write {path}: {error.strerror}; what was there before is intact"
             ) from error
         raise
+
+
+def clear(path: Path) -> None:
+    """Remove what writes of path that were killed have left beside it. Nobody else may be writing it."""
+    for litter in Path(path).parent.glob(f".{glob.escape(Path(path).name)}.*.tmp"):
+        litter.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ..model import ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
-from ..training import Recipe, fit, seeded_build
+from ..training import PRECISIONS, Recipe, fit, seeded_build
 from .subjects import EXPERIMENTS
 
 
@@ -59,7 +59,7 @@ class Experiment:
     beta2: float = setting(0.999, "AdamW's second beta", low=0, high=0.99999)
     weight_decay: float = setting(0.01, "weight decay, decoupled but for sgd", low=0)
     clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
-    precision: str = setting("fp32", "arithmetic", choices=("fp32", "bf16", "fp16", "auto"))
+    precision: str = setting("fp32", "arithmetic", choices=PRECISIONS)
     compile: bool = setting(False, "use torch.compile")
     keep: str = setting(
         "last", "whose weights to keep: the last step's or the best on validation", choices=("last", "best")
