@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from romae_lite.masking import hide, split, take
 from romae_lite.model import (
@@ -15,6 +16,8 @@ from romae_lite.model import (
     RoMAE,
     RoMAEPredictor,
     Size,
+    attend,
+    attend_in_eights,
     count_parameters,
     normalised,
     reconstruction_loss,
@@ -217,6 +220,26 @@ def test_positions_matter():
 
 
 # Parts --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [60, 64, 6])
+@pytest.mark.parametrize("padded", [False, True])
+def test_heads_filled_up_to_eights_attend_alike(dim, padded):
+    q, k, v = torch.randn(3, 2, 3, 7, dim, generator=generator()).unbind()
+    mask = (torch.arange(7) < torch.tensor([[7], [4]]))[:, None, None] if padded else None
+    torch.testing.assert_close(attend_in_eights(q, k, v, mask), attend(q, k, v, mask), **CLOSE)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_the_papers_heads_get_a_fast_kernel_on_cuda(dtype):
+    """With the slow kernel forbidden PyTorch raises where no other takes the work."""
+    q, k, v = torch.randn(3, 2, 3, 70, 60, device="cuda", dtype=dtype, requires_grad=True).unbind()
+    mask = (torch.arange(70, device="cuda") < 50).expand(2, 1, 1, 70)
+    with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION]):
+        attend(q, k, v, mask).sum().backward()
+        with pytest.raises(RuntimeError, match="No available kernel"):
+            torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
 @pytest.mark.parametrize("padded", [False, True])
