@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from .checks import whole
 from .tokens import Tokens
 
 
@@ -21,9 +22,9 @@ def spacing(tokens: Tokens) -> Tensor:
 
 
 def trim(batch: Tokens) -> Tokens:
-    """The batch without the slots at its end that are padding in all of its records."""
+    """The batch without the slots at its end that are padding in all of its records, `per_token` aux included."""
     longest = int(batch.real.any(0).nonzero().max()) + 1
-    return batch._map(lambda t: t[:, :longest] if t.ndim > 1 else t)
+    return batch.cut(slice(longest))
 
 
 def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int = 50) -> Tensor:
@@ -31,6 +32,8 @@ def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int
 
     Samples are shuffled, sorted by length within pools of `pool` batches, and the batches are shuffled: (n,) indices.
     """
+    whole("batch", batch, 1)
+    whole("pool", pool, 1)
     order = torch.randperm(len(lengths), generator=generator)
     batches = []
     for part in order.split(pool * batch):

@@ -19,8 +19,9 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
+from . import checks
 from .masking import Split, split, take
-from .rope import PositionEncoding, rotate
+from .rope import PositionEncoding, rotate, turning
 from .tokens import Tokens
 
 
@@ -35,8 +36,7 @@ class Size:
 
     def __post_init__(self):
         for name in ("dim", "heads", "depth", "ff"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+            checks.whole(name, getattr(self, name), 1)
         if self.dim % (2 * self.heads):
             raise ValueError(
                 f"dim is {self.dim}; {self.heads} heads of an even size need a multiple of {2 * self.heads}"
@@ -59,6 +59,7 @@ SIZES = {  # Table 8; the last one is Table 14's
 def size(name: str, **changes: int) -> Size:
     """A size of Table 8 by name, or one spelt out as dim x heads x depth x ff ("96x4x3x384"); with fields changed
     where asked: size("tiny", dim=432)."""
+    checks.kind("size", name, str)
     if name in SIZES:
         return replace(SIZES[name], **changes)
     if not re.fullmatch(r"\d+x\d+x\d+x\d+", name):
@@ -84,16 +85,24 @@ class ModelConfig:
 
     def __post_init__(self):
         for name in ("patch", "axes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+            checks.whole(name, getattr(self, name), 1)
         for name in ("dropout", "drop_path"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must lie in [0, 1)")
+            checks.number(name, getattr(self, name), lambda v: 0 <= v < 1, "lie in [0, 1)")
+        checks.kind("cls", self.cls, bool)
+        checks.kind("positions", self.positions, PositionEncoding)
         for name in ("encoder", "decoder"):
             stack = getattr(self, name)
+            checks.kind(name, stack, Size)
             if stack.head_dim % (2 * self.axes):
                 raise ValueError(
                     f"head_dim of the {name} is {stack.head_dim}; {self.axes} axes need a multiple of {2 * self.axes}"
+                )
+            pairs = stack.head_dim // (2 * self.axes)
+            rotary, p = self.positions.kind in ("rope", "quantised"), self.positions.p
+            if rotary and p > 0 and not turning(2 * pairs, p):
+                raise ValueError(
+                    f"p is {p}, so that none of the {pairs} pair(s) of an axis turns in a head of the {name} and the "
+                    f"model is blind to positions; it must be at least {1 / pairs:g} here, or 0 to ask for that"
                 )
 
 
@@ -124,8 +133,9 @@ class Attention(nn.Module):
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-    """Attention (Eq. 1) by whatever is fastest on the device: q, k, v (B, H, N, head_dim), mask (B, 1, 1, N), True where
-    to look -> (B, H, N, head_dim)."""
+    """Attention (Eq. 1) by whatever is fastest on the device: (B, H, N, head_dim).
+
+    q, k, v (B, H, N, head_dim); mask (B, 1, 1, N), True where to look, or None."""
     if v.is_cpu and v.dtype == torch.bfloat16:  # PyTorch's kernel takes several times as long in this case
         return attention_weights(q, k, mask).type_as(v) @ v
     if v.is_cuda and v.element_size() == 2 and v.shape[-1] % 8:
@@ -269,6 +279,7 @@ class RoMAE(nn.Module):
         record: a dict that receives the inputs, attention maps and outputs of every block (shapes in `Stack`).
         """
         check_shapes(self.config, tokens)
+        where.check(tokens)
         x, positions, pad = self.encoder(
             take(tokens.values, where.visible), take(tokens.positions, where.visible), where.visible_pad, record
         )
@@ -289,8 +300,8 @@ class RoMAEPredictor(nn.Module):
 
     def __init__(self, config: ModelConfig, outputs: int, pool: str = "cls"):
         super().__init__()
-        if pool not in ("cls", "mean", "token"):
-            raise ValueError(f"pool is {pool!r}; choose cls, mean or token")
+        checks.choice("pool", pool, ("cls", "mean", "token"))
+        checks.whole("outputs", outputs, 1)
         if pool == "cls" and not config.cls:
             raise ValueError("pool is 'cls', but the model has no [CLS] token; set cls=True or pool='mean'")
         self.config, self.pool = config, pool
@@ -298,7 +309,13 @@ class RoMAEPredictor(nn.Module):
         self.head = Head(config.encoder.dim, outputs, config.dropout)
 
     def start_from(self, pretrained: RoMAE) -> "RoMAEPredictor":
-        """Take over a pre-trained encoder, patch embedding and [CLS] included (deviation D4). Returns self."""
+        """Take over a pre-trained encoder, patch embedding and [CLS] included (deviation D4). Returns self.
+
+        ValueError where that was made for other tokens, another size or another position encoding."""
+        for name in ("patch", "axes", "encoder", "cls", "positions"):
+            here, there = (getattr(model.config, name) for model in (self, pretrained))
+            if here != there:
+                raise ValueError(f"{name} is {here} here and {there} in the pre-trained model; they must agree")
         self.encoder.load_state_dict(pretrained.encoder.state_dict())
         return self
 
@@ -315,7 +332,15 @@ class RoMAEPredictor(nn.Module):
 
 
 def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
-    """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) or None."""
+    """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) bool or None."""
+    if prediction.ndim != 3 or prediction.shape != target.shape or 0 in prediction.shape:
+        raise ValueError(
+            f"prediction has shape {tuple(prediction.shape)}, target {tuple(target.shape)}; both must be (B, M, P)"
+        )
+    if pad is not None and (pad.dtype != torch.bool or pad.shape != prediction.shape[:2]):
+        raise ValueError(
+            f"pad is {pad.dtype} of shape {tuple(pad.shape)}; it must be bool of shape {tuple(prediction.shape[:2])}"
+        )
     error = (prediction.float() - target.float()).square().mean(-1)  # (B, M)
     return error.mean() if pad is None else error.masked_fill(pad, 0).sum() / (~pad).sum()
 

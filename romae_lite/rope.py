@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .checks import choice, number
+
 
 def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) -> Tensor:
     """Radians per unit of position for each of the ``dim / 2`` pairs of one axis, float64, shape (dim / 2,).
@@ -32,13 +34,15 @@ def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) 
     """
     if dim < 2 or dim % 2:
         raise ValueError(f"dim is {dim}; every axis needs an even, positive number of channels")
-    if not 0 <= p <= 1:
-        raise ValueError(f"p is {p}; the fraction of rotated pairs lies in [0, 1]")
-    if not base > 1:
-        raise ValueError(f"base is {base}; it must be greater than 1")
+    number("p", p, lambda v: 0 <= v <= 1, "lie in [0, 1]: the fraction of pairs that turn")
+    number("base", base, lambda v: v > 1, "be greater than 1")
     pair = torch.arange(dim // 2, dtype=_wide(device), device=device)
-    kept = int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999 in floating point
-    return torch.where(pair < kept, base ** (-2 * pair / dim), 0.0)
+    return torch.where(pair < turning(dim, p), base ** (-2 * pair / dim), 0.0)
+
+
+def turning(dim: int, p: float) -> int:
+    """How many of an axis' ``dim / 2`` pairs p-RoPE turns."""
+    return int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999 in floating point
 
 
 def angles(positions: Tensor, freqs: Tensor) -> Tensor:
@@ -86,8 +90,7 @@ class PositionEncoding:
     KINDS = ("rope", "quantised", "absolute", "none")
 
     def __post_init__(self):
-        if self.kind not in self.KINDS:
-            raise ValueError(f"encoding is {self.kind!r}; choose one of {', '.join(self.KINDS)}")
+        choice("encoding", self.kind, self.KINDS)
         frequencies(2, self.p, self.base)  # validates p and base
 
     def rotation(self, positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor] | None:

@@ -5,7 +5,7 @@ the paper mixes up (D20): *rows* hides half of the minutes with all that was mea
 values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -123,9 +123,11 @@ class PhysioNet(Masked):
 
     def _tokens(self, records: Records, chosen: np.ndarray, mean, std, seed: int, stream: int) -> Tokens:
         found = icu.tokens(records, chosen, mean, std)
-        found.positions[..., 0] *= self.position_scale
-        found.aux["hidden"] = self.mask(found, seeded(seed, stream))  # training draws its own
-        return found
+        hidden = self.mask(found, seeded(seed, stream))  # training draws its own
+        return replace(
+            found, positions=found.positions * torch.tensor([self.position_scale, 1.0], dtype=torch.float64),
+            aux=found.aux | {"hidden": hidden}, per_token=found.per_token | {"hidden"},
+        )  # fmt: skip
 
     def mask(self, batch: Tokens, generator: torch.Generator) -> Tensor:
         """(B, N) bool, True where hidden: values of `masking` rows or tokens."""

@@ -183,7 +183,7 @@ class UEA(Classification):
 
     def scaled(self, parts: list[Tokens]) -> list[Tokens]:
         """The parts with their values on the `scale` of the first one's real tokens; aux["raw"] as they were."""
-        parts = [replace(part, aux=dict(part.aux, raw=part.values)) for part in parts]
+        parts = [replace(part, aux=dict(part.aux, raw=part.values), per_token={"raw"}) for part in parts]
         if self.scale == "none":
             return parts
         values = [part.values.double() for part in parts]
