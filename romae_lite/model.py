@@ -10,16 +10,21 @@ head, for classification and regression. Attention gets a mask only where there 
 Shapes: B batch, N tokens, V visible, M hidden, P numbers in a patch, D axes, E model dimension, H heads.
 """
 
+import json
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
+import safetensors.torch
 import torch
 import torch.nn.functional as F
 from einops import rearrange
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from . import checks
+from .files import atomic_write, digest
 from .masking import Split, split, take
 from .rope import PositionEncoding, rotate, turning
 from .tokens import Tokens
@@ -367,6 +372,74 @@ def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) ->
         found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
         out[i : i + batch][hide] = found
     return out
+
+
+def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> Tensor:
+    """The model's values wherever you ask, from all real tokens of each sample: (B, M, P) float32, on the CPU.
+
+    at      (M, D), the same for all samples, or (B, M, D): positions in the units of tokens.positions; numpy will do
+    batch   samples at a time
+
+    Places asked together see one another, as hidden tokens do in training: answers depend a little on what else is
+    asked. Raises TypeError for another model, ValueError for positions that do not fit.
+    """
+    checks.kind("model", model, RoMAE)
+    checks.whole("batch", batch, 1)
+    tokens, at, (b, n, _) = tokens.to("cpu"), checks.tensor("at", at).double().cpu(), tokens.values.shape
+    if at.ndim == 2:
+        at = at.expand(b, -1, -1)
+    axes = tokens.positions.shape[-1]
+    if at.ndim != 3 or len(at) != b or at.shape[1] == 0 or at.shape[2] != axes:
+        raise ValueError(f"at has shape {tuple(at.shape)}; it must be (M, {axes}) or ({b}, M, {axes})")
+    asked = (0, at.shape[1])  # slots to add at the end
+    whole = Tokens(
+        values=F.pad(tokens.values, (0, 0, *asked)),
+        positions=torch.cat((tokens.positions, at), dim=1),
+        pad=None if tokens.pad is None else F.pad(tokens.pad, asked),
+    )
+    hidden = (torch.arange(n + asked[1]) >= n).expand(b, -1)
+    was = model.training
+    try:
+        return predicted(model, whole, hidden, batch)[:, n:]
+    finally:
+        model.train(was)
+
+
+def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False) -> None:
+    """Weights and configuration in one safetensors file, written whole or not at all; half: in 16 bits, half the size.
+
+    Raises TypeError for any other model, ValueError for weights that are not finite, OSError naming the path."""
+    if type(model) not in (RoMAE, RoMAEPredictor):
+        raise TypeError(f"model is of type {type(model).__name__}; save takes RoMAE and RoMAEPredictor")
+    about = {"class": type(model).__name__, "config": asdict(model.config)}
+    if isinstance(model, RoMAEPredictor):
+        about["head"] = {"outputs": model.head[-1].out_features, "pool": model.pool}
+    weights = {name: (t.half() if half else t).detach().cpu().contiguous() for name, t in model.state_dict().items()}
+    if bad := [name for name, t in weights.items() if not t.isfinite().all()]:
+        raise ValueError(f"{bad[0]} holds NaN or numbers too large for {weights[bad[0]].dtype}; it cannot be saved")
+    text = json.dumps(about)
+    atomic_write(path, safetensors.torch.save(weights, {"romae_lite": text, "digest": digest(weights, text)}))
+
+
+def load(path: Path | str) -> RoMAE | RoMAEPredictor:
+    """A model that `save` has written: on the CPU, in float32 and eval mode. ValueError names a file that is none."""
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        text = metadata["romae_lite"]
+        sound, about = metadata["digest"] == digest(weights, text), json.loads(text)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise ValueError(f"{path} is no model that romae_lite has saved ({error})") from error
+    if not sound:
+        raise ValueError(f"{path} is corrupt: its digest does not match")
+    settings = about["config"]
+    settings |= {name: Size(**settings[name]) for name in ("encoder", "decoder")}
+    config = ModelConfig(**settings | {"positions": PositionEncoding(**settings["positions"])})
+    with torch.device("meta"):  # no weights drawn: they are there already
+        model = RoMAE(config) if about["class"] == "RoMAE" else RoMAEPredictor(config, **about["head"])
+    model.load_state_dict({name: t.float() for name, t in weights.items()}, assign=True)
+    return model.eval()
 
 
 def device_of(model: nn.Module) -> torch.device:

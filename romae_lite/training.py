@@ -5,7 +5,6 @@ and resumed from a checkpoint ends in the same numbers as one that was not: on a
 rounding, since some of its kernels (attention's backward among them) add in no fixed order.
 """
 
-import hashlib
 import json
 import math
 import sys
@@ -24,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from .checks import choice, kind, number, whole
-from .files import atomic_write, clear
+from .files import atomic_write, clear, digest
 from .muon import Muon
 from .tokens import Tokens
 
@@ -374,7 +373,7 @@ def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens, settin
     """What two runs must share for one to resume the other's checkpoint."""
     shapes = {name: list(p.shape) for name, p in model.named_parameters()}
     arrays = {name: getattr(train, name) for name in ("values", "positions", "real")}
-    data = _digest(arrays | {f"aux.{name}": t for name, t in train.aux.items()})  # labels and masks too
+    data = digest(arrays | {f"aux.{name}": t for name, t in train.aux.items()})  # labels and masks too
     return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True, default=lambda v: v.item())
 
 
@@ -389,7 +388,7 @@ def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) 
     notes = {key: value for key, value in vars(state).items() if key != "best"}
     notes["scaler"] = accelerator.scaler.state_dict() if accelerator.scaler else None
     text = json.dumps(notes)
-    atomic_write(path, safetensors.torch.save(tensors, {"state": text, "digest": _digest(tensors, text)}))
+    atomic_write(path, safetensors.torch.save(tensors, {"state": text, "digest": digest(tensors, text)}))
 
 
 def _load(path: Path, run: str, total: int, model: nn.Module, optimizers, accelerator) -> _State:
@@ -397,7 +396,7 @@ def _load(path: Path, run: str, total: int, model: nn.Module, optimizers, accele
         with safe_open(path, "pt") as file:
             metadata = file.metadata()
         tensors = safetensors.torch.load_file(path)
-        sound = metadata["digest"] == _digest(tensors, metadata["state"])
+        sound = metadata["digest"] == digest(tensors, metadata["state"])
         notes = json.loads(metadata["state"])
         scaler, state = notes.pop("scaler"), _State(**notes)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
@@ -431,11 +430,3 @@ def _numbered(optimizers) -> list[tuple[int, torch.optim.Optimizer]]:
     """Each optimizer with the number of its first parameter, counted through all of them."""
     counts = [sum(len(group["params"]) for group in o.param_groups) for o in optimizers]
     return list(zip(np.cumsum([0, *counts[:-1]]).tolist(), optimizers, strict=True))
-
-
-def _digest(tensors: dict[str, Tensor], text: str = "") -> str:
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(tensors):
-        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
-        digest.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()

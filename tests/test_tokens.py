@@ -122,6 +122,7 @@ def with_bad(name: str, number: float) -> dict:
         (lambda: Tokens(**with_bad("positions", math.nan)), "positions of sample 1, token 2"),
         (lambda: Tokens(**with_bad("positions", math.inf)), "positions of sample 1, token 2"),
         (lambda: Tokens(**with_bad("positions", 1e16)), "positions of sample 1, token 2 is NaN, infinite or beyond"),
+        (lambda: Tokens(values=np.full((1, 1, 1), 1e39), positions=np.zeros((1, 1, 1))), "values of sample 0, token 0"),
         (lambda: Tokens(values=torch.zeros(2, 3, 1) + 1j, positions=torch.zeros(2, 3, 1)), "values is complex"),
         (lambda: Tokens(values=torch.zeros(2, 3, 1), positions=np.zeros((2, 3, 1)) + 1j), "positions is an array of c"),
         (lambda: Tokens(values=[[[0.0]]], positions=torch.zeros(1, 1, 1)), "values is a list; it must be a tensor"),

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
 from ..batching import by_length, trim
 from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
-from ..model import masked_loss, predicted
+from ..model import interpolate, masked_loss, predicted
 from ..tokens import Tokens
 from ..training import seeded
 from . import data as icu
@@ -233,19 +232,12 @@ class PhysioNet(Masked):
             chosen = _worth_seeing(channel)
             asked = torch.cartesian_prod(chosen.double(), torch.from_numpy(grid).double() / icu.HORIZON).flip(1)
             asked[:, 0] *= self.position_scale  # (C G, 2)
-            everywhere = Tokens(
-                values=pad(several.values, (0, 0, 0, len(asked))),
-                positions=torch.cat((several.positions, asked.expand(len(levels), -1, -1)), 1),
-                pad=pad(hidden, (0, len(asked))),
-            )
-            extra = torch.zeros(everywhere.pad.shape, dtype=torch.bool)
-            extra[:, n:] = True
-            curve = self.predict(model, everywhere, extra)[:, n:].reshape(len(levels), len(chosen), len(grid))
+            curve = interpolate(model, replace(several, pad=hidden), asked).reshape(len(levels), len(chosen), len(grid))
             for name, value in (
                 ("minute", minute.round().numpy().astype(np.int16)), ("channel", channel.numpy().astype(np.int8)),
                 ("value", one.values[0, :, 0].numpy()), ("rank", rank.numpy().astype(np.int16)), ("shown", shown),
                 ("romae", self.predict(model, several, hidden).astype(np.float32)), ("chosen", chosen.numpy()),
-                ("curve", curve.astype(np.float32)),
+                ("curve", curve.numpy()),
             ):  # fmt: skip
                 found[name].append(value)
         mean, std = _scaling_of(data.train)
