@@ -73,6 +73,42 @@ def test_the_pretence_objects_where_a_gpu_would(kind):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+STEPS = """
+import json, sys
+import pretend_gpu, torch
+
+pretend_gpu.install("cuda")
+from romae_lite.lab.subjects import experiment
+from romae_lite.training import fit
+
+torch.ones(3).to("cuda"), torch.ones(3, device="cuda").cpu(), torch.ones(3, device="cuda").sum().item()
+assert len(pretend_gpu.WAITS) == 3, pretend_gpu.WAITS  # it can count
+for name, changes in json.loads(sys.argv[1]).items():
+    exp = experiment(name).preset("quick").replace(**changes)
+    train, seen = exp.data(0).train[:12], []
+    stages = [(exp.build(0), exp.loss, exp.recipe(12))]
+    if hasattr(exp, "pretrain_loss"):
+        weights = exp.class_weights(train)
+        stages = [
+            (exp.build(0), lambda m, b, g: exp.loss(m, b, g, weights), exp.recipe(12)),
+            (exp.autoencoder(0), exp.pretrain_loss, exp.pretrain_recipe(12)),
+        ]
+    for model, loss, recipe in stages:
+        asked = []
+        recipe = type(recipe)(epochs=2, batch=3, lr=1e-3, optimizer=recipe.optimizer)  # 8 steps
+        fit(model, train, loss, recipe, seed=0, logs=1, stop=lambda: asked.append(len(pretend_gpu.WAITS)))
+        assert next(model.parameters()).is_cuda and len(asked) == 8
+        # from the end of the first step to that of the last but one, which leaves out the logging of the last
+        assert asked[0] == asked[-2], (name, pretend_gpu.WAITS[asked[0] : asked[-2]])
+"""
+
+
+def test_no_training_step_waits_for_the_gpu():
+    spirals = {"epochs": 1, "n_train": 32, "encoder": "16x2x1x16", "decoder": "16x2x1x16", "optimizer": "muon"}
+    done = python("-c", STEPS, json.dumps(SMALL | {"spirals": spirals}))
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 @pytest.mark.parametrize(
     "experiment, kind, precision", [*((name, "mps", "fp32") for name in SMALL), ("pendulum", "cuda", "auto")]
 )

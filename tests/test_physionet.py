@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from romae_lite.batching import by_length, padding_share, trim
 from romae_lite.masking import split
 from romae_lite.physionet import data as icu
 from romae_lite.physionet import rivals as predictors
 from romae_lite.physionet.experiment import PhysioNet, hide_rows
-from romae_lite.tokens import Tokens, by_length, padding_share, trim
+from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
 TINY = {"encoder": "16x2x1x32", "decoder": "16x2x1x32", "records": 40, "epochs": 1, "batch": 8}

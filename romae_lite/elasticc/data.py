@@ -183,6 +183,7 @@ def tokens(
             "detection": torch.from_numpy((first - zero) * scale),
             "detected": padded((curves.flags & DETECTED) > 0, torch.bool),
         },
+        per_token={"detected"},
     )  # fmt: skip
 
 

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..batching import by_length, trim
 from ..lab.classification import Classification
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
-from ..tokens import Tokens, by_length, trim
+from ..tokens import Tokens
 from . import data as sky
 from . import rivals
 

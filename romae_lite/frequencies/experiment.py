@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
-from ..model import ModelConfig
+from ..model import ModelConfig, masked_loss, predicted
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded

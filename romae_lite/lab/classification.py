@@ -14,11 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ..batching import trim
 from ..masking import hide
-from ..model import ModelConfig, RoMAE, RoMAEPredictor
-from ..tokens import Tokens, trim
-from ..training import Recipe, fit, mixed
-from .experiment import Masked, Splits, masked_loss, seeded_build, setting
+from ..model import ModelConfig, RoMAE, RoMAEPredictor, device_of, masked_loss
+from ..tokens import Tokens, sent
+from ..training import Recipe, fit, mixed, seeded_build
+from .experiment import Masked, Splits, setting
 
 
 def pretraining(checkpoint: Path) -> Path:
@@ -94,8 +95,9 @@ class Classification(Masked):
         self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
     ) -> Tensor:
         """Cross-entropy of the classes, smoothed."""
-        weights = None if weights is None else weights.to(batch.device)
-        logits = model(trim(batch)).float()
+        batch = trim(batch).to(device_of(model))
+        weights = None if weights is None else sent(weights, batch.device)
+        logits = model(batch).float()
         return cross_entropy(logits, batch.aux["label"].long(), weights, label_smoothing=self.smoothing)
 
     def train(
@@ -135,7 +137,7 @@ class Classification(Masked):
         train_mode leaves dropout and stochastic depth on; the model is in eval mode afterwards all the same.
         """
         model.train(train_mode)
-        device = next(model.parameters()).device
+        device = device_of(model)
         out = torch.empty(len(tokens), self.classes)
         for index in tokens.real.sum(1).argsort(stable=True).split(batch):
             out[index.cpu()] = model(trim(tokens[index]).to(device)).float().cpu()

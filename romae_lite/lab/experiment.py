@@ -13,11 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..masking import split, take
-from ..model import ModelConfig, RoMAE, reconstruction_loss, size
+from ..model import ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
-from ..training import Recipe, fit, mixed
+from ..training import PRECISIONS, Recipe, fit, seeded_build
 from .planned import plain
 from .records import Record, load_all
 from .subjects import EXPERIMENTS
@@ -62,7 +61,7 @@ class Experiment:
     beta2: float = setting(0.999, "AdamW's second beta", low=0, high=0.99999)
     weight_decay: float = setting(0.01, "weight decay, decoupled but for sgd", low=0)
     clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
-    precision: str = setting("fp32", "arithmetic", choices=("fp32", "bf16", "fp16", "auto"))
+    precision: str = setting("fp32", "arithmetic", choices=PRECISIONS)
     compile: bool = setting(False, "use torch.compile")
     keep: str = setting(
         "last", "whose weights to keep: the last step's or the best on validation", choices=("last", "best")
@@ -201,37 +200,9 @@ class Masked(Experiment):
         return seeded_build(seed, lambda: RoMAE(self.model_config()))
 
 
-def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
-    """Reconstruction loss of the hidden tokens (B, N) bool: what every pre-training and interpolation run minimises."""
-    where = split(hidden, batch.real)
-    return reconstruction_loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
-
-
-@torch.no_grad()
-def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
-    """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU."""
-    model.eval()
-    device = next(model.parameters()).device
-    out = torch.zeros(tokens.values.shape)
-    for i in range(0, len(tokens), batch):
-        part, hide = tokens[i : i + batch].to(device), hidden[i : i + batch].to(device)
-        where = split(hide, part.real)
-        found = model(part, where).float()  # (B, M, P), its rows filled up where counts differ
-        found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
-        out[i : i + batch][hide.cpu()] = found.cpu()
-    return out
-
-
 def numpy_rng(seed: int, *stream: int) -> np.random.Generator:
     """A numpy generator of its own for every (seed, stream)."""
     return np.random.default_rng(np.random.SeedSequence((seed, *stream)))
-
-
-def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
-    """A model with the weights that belong to this seed; the global generator stays as it was."""
-    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, whatever GPUs there are
-        torch.default_generator.manual_seed(mixed(seed, 0))
-        return build()
 
 
 def _checked(f: dataclasses.Field, hint, value):

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, seeded_build, setting
-from ..model import ModelConfig, RoMAEPredictor, size
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from ..model import ModelConfig, RoMAEPredictor, device_of, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
+from ..training import seeded_build
 from . import rivals as predictors
 from .data import SIZE, STEPS, generate
 
@@ -125,15 +126,15 @@ class Pendulum(Experiment):
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         if self.mirror:
-            flip = torch.rand(len(batch), generator=generator) < 0.5
-            batch = mirrored(batch, flip.to(batch.device))
+            batch = mirrored(batch, torch.rand(len(batch), generator=generator) < 0.5)
+        batch = batch.to(device_of(model))
         return (self.answers(model, batch).float() - batch.aux["target"]).square().mean()
 
     @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 250) -> np.ndarray:
         """Sine and cosine for every frame, (n, N, 2) float64."""
         model.eval()
-        device = next(model.parameters()).device
+        device = device_of(model)
         parts = [self.answers(model, tokens[i : i + batch].to(device)).cpu() for i in range(0, len(tokens), batch)]
         return torch.cat(parts).double().numpy()
 

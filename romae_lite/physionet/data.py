@@ -370,4 +370,5 @@ def tokens(
             "row": padded(row, torch.int16), "record": torch.from_numpy(records.ids[chosen].astype(np.int64)),
             "mean": padded(mean[channel], torch.float32), "std": padded(std[channel], torch.float32),
         },
+        per_token={"row", "mean", "std"},
     )  # fmt: skip

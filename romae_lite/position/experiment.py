@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, seeded_build, setting
-from ..model import ModelConfig, RoMAEPredictor, Size, size
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from ..model import ModelConfig, RoMAEPredictor, Size, device_of, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
-from ..training import Recipe
+from ..training import Recipe, seeded_build
 
 # The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).
 WIDTHS = {"tiny": 180, "small": 432, "base": 720, "large": 960}
@@ -141,7 +141,7 @@ class Position(Experiment):
         A blind model returns one number, whatever the positions; one token is enough to find it (test_position.py).
         """
         if self.blind:
-            one = Tokens(values=batch.values[:1, :1], positions=batch.positions[:1, :1])
+            one = batch[:1]._map(lambda t: t[:, :1])  # known to be sound: a check would wait for the GPU
             named = model(one)[..., 0].expand(len(batch), self.tokens)
         else:
             named = model(batch)[:, : self.tokens, 0]
@@ -153,13 +153,14 @@ class Position(Experiment):
         return (self.high - self.low) / math.sqrt(12) if self.standardise else 1.0
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        batch = batch.to(device_of(model))
         return ((self.outputs(model, batch) - batch.aux["target"]) / self.unit).square().mean()
 
     @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 500) -> np.ndarray:
         """Named positions, (n, tokens), float64."""
         model.eval()
-        device = next(model.parameters()).device
+        device = device_of(model)
         parts = [self.outputs(model, tokens[i : i + batch].to(device)) for i in range(0, len(tokens), batch)]
         return torch.cat(parts).cpu().double().numpy()
 

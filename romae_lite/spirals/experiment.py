@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from ..lab.experiment import Masked, Splits, numpy_rng, setting
 from ..masking import hide
+from ..model import masked_loss, predicted
 from ..tokens import Tokens
 from ..training import seeded
 from . import rivals

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
-from ..model import count_parameters
+from ..model import count_parameters, masked_loss, predicted
 from ..tokens import Tokens
 from ..training import seeded
 from . import rivals as predictors
@@ -127,7 +127,7 @@ class Synthetic(Masked):
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         count = torch.randint(self.shown.start, self.shown.stop, (len(batch),), generator=generator)
         if self.shared_seed:
-            hidden = batch.aux["rank"] >= count.to(batch.device)[:, None]
+            hidden = batch.aux["rank"] >= count[:, None]
         else:
             hidden = hide(batch.real, visible=count, generator=generator)
         return masked_loss(model, batch, hidden)

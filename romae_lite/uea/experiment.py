@@ -12,10 +12,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from ..batching import trim
 from ..lab.classification import Classification
 from ..lab.experiment import Splits, numpy_rng, setting
 from ..model import RoMAE, RoMAEPredictor
-from ..tokens import Tokens, trim
+from ..tokens import Tokens
 from ..training import forked, mixed, seeded
 from . import data as archive
 from . import rivals as predictors
@@ -182,7 +183,7 @@ class UEA(Classification):
 
     def scaled(self, parts: list[Tokens]) -> list[Tokens]:
         """The parts with their values on the `scale` of the first one's real tokens; aux["raw"] as they were."""
-        parts = [replace(part, aux=dict(part.aux, raw=part.values)) for part in parts]
+        parts = [replace(part, aux=dict(part.aux, raw=part.values), per_token={"raw"}) for part in parts]
         if self.scale == "none":
             return parts
         values = [part.values.double() for part in parts]
