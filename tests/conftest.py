@@ -31,6 +31,25 @@ def made_up_record(**changes) -> Record:
     return Record(**fields | changes)
 
 
+def pytest_itemcollected(item):
+    if {"built", "browser"} & set(getattr(item, "fixturenames", ())):
+        item.add_marker("book")
+
+
+@pytest.hookimpl(trylast=True)  # when the others have ordered and deselected
+def pytest_collection_modifyitems(config, items):
+    """What takes long comes first: the slow tests, then those of the book, which find it built, then the rest.
+
+    `--dist worksteal` first gives every worker an equal stretch of this list, so each stretch gets its share of each.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    rest = [item for item in items if not item.get_closest_marker("slow")]
+    rest.sort(key=lambda item: not item.get_closest_marker("book"))
+    bounds = [len(rest) * k // workers for k in range(workers + 1)]
+    items[:] = [item for k in range(workers) for item in slow[k::workers] + rest[bounds[k] : bounds[k + 1]]]
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
@@ -60,18 +79,8 @@ def built(tmp_path_factory, worker_id) -> tuple[Path, subprocess.CompletedProces
     with FileLock(shared / "build.lock"):
         if not status.exists():
             jupyter_book = Path(sys.executable).with_name("jupyter-book")
-            command = [
-                jupyter_book,
-                "build",
-                ".",
-                "--toc",
-                "book/_toc.yml",
-                "-W",
-                "--keep-going",
-                "--quiet",
-                "--path-output",
-                out,
-            ]
+            build = [jupyter_book, "build", ".", "--toc", "book/_toc.yml", "-W", "--keep-going", "--quiet"]
+            command = [*build, "--path-output", out]
             done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             log.write_text(done.stdout)
             status.write_text(str(done.returncode))
