@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 from filelock import FileLock
 
+from romae_lite.lab.planned import Planned
 from romae_lite.lab.records import Record
 from romae_lite.lab.subjects import EXPERIMENTS
 
@@ -21,14 +22,21 @@ ROOT = Path(__file__).resolve().parents[1]
 CI = os.environ.get("CI", "").lower() == "true"
 
 
-def made_up_record(**changes) -> Record:
-    """A record that no run left; which experiment and metrics is for the caller to say."""
+def made_up_record(
+    experiment="spirals", preset="paper", seed=0, settings: dict | None = None, root: Path | None = None, **changes
+) -> Record:
+    """A record that no run left: of a preset with some settings changed. Saved under ``root`` by its name, if given."""
+    planned = Planned(experiment=experiment, preset=preset, seed=seed, overrides=tuple((settings or {}).items()))
     fields = dict(
-        preset="paper", tier="smoke", config={}, seed=0, history=[], parameters=10, device="cpu", precision="fp32",
-        wall_seconds=1.5, peak_memory_mb=2.0, tokens_per_second=3.0, versions={"numpy": "2"}, commit="content:0",
-        data_fingerprint="0", command="made up", deviations=[], created="2026-01-31T12:00:00+00:00",
+        experiment=experiment, preset=preset, seed=seed, tier=planned.tier, config=planned.build().config(),
+        command=planned.command, history=[], parameters=10, device="cpu", precision="fp32", wall_seconds=1.5,
+        peak_memory_mb=2.0, tokens_per_second=3.0, versions={"numpy": "2"}, commit="content:0", data_fingerprint="0",
+        deviations=[], created="2026-01-31T12:00:00+00:00",
     )  # fmt: skip
-    return Record(**fields | changes)
+    record = Record(**fields | changes)
+    if root is not None:
+        record.save(root / experiment / f"{planned.name}.json")
+    return record
 
 
 def pytest_itemcollected(item):

@@ -160,10 +160,10 @@ def recorded(root: Path | None = None) -> tuple[dict[float, list], list[str]]:
 
     loaded = records.load_all(root, "frequencies")
     found: dict[float, list] = {}
-    for record, path in zip(loaded.records, loaded.paths, strict=True):
+    for record in loaded.records:
         plain = Frequencies.small().config() | {"position_scale": record.config.get("position_scale")}
         if record.preset == "small" and record.config == plain:
-            found.setdefault(record.config["position_scale"], []).append((record, path))
+            found.setdefault(record.config["position_scale"], []).append((record, record.path))
     found = {scale: sorted(runs, key=lambda run: run[0].seed) for scale, runs in sorted(found.items())}
     return found, [f"{path.name} {reason}." for path, reason in loaded.problems]
 

@@ -1,16 +1,20 @@
 """Command line: python -m romae_lite list | run | campaign | report."""
 
 import argparse
-import ast
 import dataclasses
 import re
 import signal
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 from ..training import CheckpointError, Interrupted, printer
 from . import runs
+from .planned import Planned, assignment, seeds
 from .records import CorruptRecord
 from .subjects import EXPERIMENTS, experiment
+
+T = TypeVar("T")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,8 +27,10 @@ def main(arguments: list[str] | None = None) -> int:
     add = commands.add_parser("run", help="train, evaluate and record")
     add.add_argument("experiment")
     add.add_argument("--preset", default="paper")
-    add.add_argument("--seeds", type=seeds, default=[0], help="for example 0 or 0-4 or 0,2,5")
-    add.add_argument("--set", dest="overrides", action="append", type=assignment, default=[], metavar="NAME=VALUE")
+    add.add_argument("--seeds", type=argument(seeds), default=[0], help="for example 0 or 0-4 or 0,2,5")
+    add.add_argument(
+        "--set", dest="overrides", action="append", type=argument(assignment), default=[], metavar="NAME=VALUE"
+    )
     add.add_argument("--device", choices=("cpu",), help="default: the best there is")
     add.add_argument("--force", action="store_true", help="run again where a record exists")
     add.add_argument("--baselines", action="store_true", help="train nothing; renew the record's baselines")
@@ -73,7 +79,7 @@ def do_list(options) -> int:
 
 def do_run(options) -> int:
     for seed in options.seeds:
-        planned = runs.Planned(
+        planned = Planned(
             experiment=options.experiment, preset=options.preset, seed=seed, overrides=tuple(options.overrides)
         )
         if options.baselines:
@@ -106,17 +112,16 @@ def do_report(options) -> int:
     return 0
 
 
-def seeds(text: str) -> list[int]:
-    """ "0-4" or "0,2,5" -> a list of seeds."""
-    found = []
-    for part in text.split(","):
-        if not (match := re.fullmatch(r"(\d+)(?:-(\d+))?", part)):
-            raise argparse.ArgumentTypeError(f"{text!r}; write seeds as 0 or 0-4 or 0,2,5")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last < first:
-            raise argparse.ArgumentTypeError(f"{part!r} runs backwards")
-        found += range(first, last + 1)
-    return found
+def argument(read: Callable[[str], T]) -> Callable[[str], T]:
+    """For argparse, which shows the message of its own error only."""
+
+    def checked(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return checked
 
 
 def seconds(text: str) -> float:
@@ -124,14 +129,3 @@ def seconds(text: str) -> float:
     if not (match := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)):
         raise argparse.ArgumentTypeError(f"{text!r}; write a budget as 90s, 60m or 2h")
     return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
-
-
-def assignment(text: str) -> tuple[str, object]:
-    """ "epochs=50" -> ("epochs", 50); what is no Python literal stays a string."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r}; write NAME=VALUE")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value

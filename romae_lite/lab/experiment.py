@@ -4,7 +4,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -18,6 +18,8 @@ from ..model import ModelConfig, RoMAE, reconstruction_loss, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe, fit, mixed
+from .planned import plain
+from .records import Record, load_all
 from .subjects import EXPERIMENTS
 
 
@@ -94,6 +96,22 @@ class Experiment:
 
     def config(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+    @classmethod
+    def protocol(cls, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Of a config, what makes a run another one: all settings but those that change its speed alone."""
+        return {name: value for name, value in config.items() if name not in cls.neutral}
+
+    def records(self, root: Path | None = None) -> list[Record]:
+        """The recorded runs of this setting, one for each seed, in the order of the seeds.
+
+        They may differ in what is `neutral`: where a seed was run in several precisions, fp32 is taken. root: the
+        folder of the records, by default `results_dir()`.
+        """
+        mine = self.protocol(plain(self.config(), "config"))
+        runs = [r for r in load_all(root, self.name).records if self.protocol(r.config) == mine]
+        of_seed = {r.seed: r for r in sorted(runs, key=lambda r: r.precision == "fp32")}
+        return [of_seed[seed] for seed in sorted(of_seed)]
 
     def recipe(self, samples: int) -> Recipe:
         """The settings of the optimiser for a training set of so many samples."""

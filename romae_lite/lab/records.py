@@ -7,22 +7,19 @@ Every number in the book comes from these files. Needs numpy only.
 """
 
 import dataclasses
-import hashlib
 import io
 import json
-import math
-import numbers
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..files import atomic_write
+from .planned import Planned, plain, results_dir
 
 SCHEMA = 1
 TIERS = (
@@ -32,7 +29,6 @@ TIERS = (
     "ablation",  # our settings with something changed: for a chapter to show, never beside a claim
     "smoke",  # proves that the code runs; never shown as a result
 )
-NEUTRAL = frozenset({"precision", "compile"})  # settings that change a run's speed, not its protocol
 ARRAYS_LIMIT = 200_000  # bytes: the arrays are committed beside the records
 RESAMPLES = 10_000
 
@@ -77,7 +73,7 @@ class Record:
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
-            value = _plain(getattr(self, field.name), field.name)
+            value = plain(getattr(self, field.name), field.name)
             kind = _KINDS[field.name]
             if kind is float and type(value) is int:
                 value = float(value)
@@ -108,6 +104,18 @@ class Record:
         if utc is None or utc.total_seconds():
             raise ValueError(f"created is {self.created!r}; it must be UTC, like 2026-01-31T12:00:00Z")
 
+    path: ClassVar[Path | None] = None  # the file that a record was read from
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays that the run left for figures, from the .npz beside the record."""
+        return load_arrays(self.path.with_suffix(".npz"))
+
+    @property
+    def planned(self) -> Planned:
+        """What was asked for."""
+        return Planned.of(self.command)
+
     def save(self, path: str | os.PathLike) -> Path:
         """Write the record as JSON and return its path.
 
@@ -130,62 +138,10 @@ _KINDS = {
 }
 
 
-def _plain(value: Any, name: str) -> Any:
-    """The value as JSON has it; ValueError or TypeError names the place of what JSON cannot hold."""
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise TypeError(f"{name} has the key {key!r}; keys must be strings")
-        return {key: _plain(inner, f"{name}.{key}") for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner, f"{name}[{i}]") for i, inner in enumerate(value)]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, numbers.Real) and not math.isfinite(value):
-        raise ValueError(f"{name} is {value}; only finite numbers are recorded")
-    if value is None or type(value) in (bool, int, float, str):
-        return value
-    raise TypeError(f"{name} is {value!r}; a record holds numbers, strings, lists and dictionaries only")
-
-
 def _all_of(values: Iterable, kinds: tuple[type, ...], name: str, expected: str) -> None:
     for value in values:
         if type(value) not in kinds:
             raise TypeError(f"{name} holds {value!r}; it must hold {expected} only")
-
-
-# Where records live -----------------------------------------------------------------------------------------
-
-
-def results_dir() -> Path:
-    """The folder of all records: $ROMAE_RESULTS, else the repository's results/, else ./results."""
-    if chosen := os.environ.get("ROMAE_RESULTS"):
-        return Path(chosen)
-    repository = Path(__file__).resolve().parents[2]
-    return repository / "results" if (repository / "pyproject.toml").exists() else Path("results")
-
-
-def name(preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0) -> str:
-    """File name, without suffix, of a run: "paper-s0", "paper-cls=true-lr=0.001-s3".
-
-    The order of the overrides does not matter. Characters that a file system may refuse become "_"; a short
-    hash then keeps different runs apart, and so it does where the name would grow too long.
-    """
-    fields = {field: _plain(value, field) for field, value in sorted((overrides or {}).items())}
-    shown = (f"{field}={v if isinstance(v, str) else json.dumps(v)}" for field, v in fields.items())
-    raw = "-".join([preset, *shown])
-    safe = re.sub(r"[^\w.=+,-]", "_", raw, flags=re.ASCII)[:120]
-    if safe != raw:
-        safe += "~" + hashlib.sha256(json.dumps([preset, fields]).encode()).hexdigest()[:8]
-    return f"{safe}-s{seed}"
-
-
-def record_path(
-    experiment: str, preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0,
-    root: str | os.PathLike | None = None,
-) -> Path:  # fmt: skip
-    """Where the record of a run lies; its arrays are beside it, ``path.with_suffix(".npz")``."""
-    return Path(root or results_dir()) / experiment / f"{name(preset, overrides, seed)}.json"
 
 
 # Reading ----------------------------------------------------------------------------------------------------
@@ -209,9 +165,11 @@ def load(path: str | os.PathLike) -> Record:
     else:
         raise CorruptRecord(path, f"schema is {data['schema']!r}; this version reads schema {SCHEMA}")
     try:
-        return Record(**data)
+        record = Record(**data)
     except (TypeError, ValueError) as error:
         raise CorruptRecord(path, str(error)) from error
+    object.__setattr__(record, "path", path)
+    return record
 
 
 def _refuse_constant(constant: str):
@@ -225,21 +183,20 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Loaded:
-    """What lies under results/: records, the path of each, and the files skipped, with the reason."""
+    """What lies under results/: records, and the files skipped, with the reason."""
 
     records: tuple[Record, ...]
     problems: tuple[Problem, ...]
-    paths: tuple[Path, ...]
 
 
 def load_all(root: str | os.PathLike | None = None, experiment: str | None = None) -> Loaded:
     """Every record under root (default: `results_dir()`), or those of one experiment, ordered by file name.
 
-    A file that cannot be read, or whose place and name contradict what is in it (a copy would count twice),
+    A file that cannot be read, that contradicts its name or itself, or that repeats another (a copy would count twice)
     is not used but listed in ``problems``. No folder means no records.
     """
     root = Path(root or results_dir())
-    records, problems, paths = [], [], []
+    records, problems, seen = [], [], {}
     for path in sorted(root.glob(f"{experiment or '*'}/*.json")):
         if path.name.startswith("."):  # what a killed write may leave
             continue
@@ -250,21 +207,46 @@ def load_all(root: str | os.PathLike | None = None, experiment: str | None = Non
         except OSError as error:
             problems.append(Problem(path, f"cannot be read: {error.strerror}"))
         else:
-            if reason := _misplaced(record, path):
+            twin = seen.setdefault(json.dumps([record.experiment, record.seed, record.config], sort_keys=True), path)
+            if reason := contradiction(record, path):
                 problems.append(Problem(path, reason))
+            elif twin != path:
+                problems.append(Problem(path, f"repeats {twin.name}"))
             else:
                 records.append(record)
-                paths.append(path)
-    return Loaded(tuple(records), tuple(problems), tuple(paths))
+    return Loaded(tuple(records), tuple(problems))
 
 
-def _misplaced(record: Record, path: Path) -> str | None:
+def contradiction(record: Record, path: Path) -> str | None:
+    """What a record says against the place where it lies, or against itself: its command must repeat it. None: nothing.
+
+    So a copy, another seed's record, an edited setting and a tier that the settings do not deserve are all found.
+    """
     if record.experiment != path.parent.name:
         return f"holds a run of {record.experiment}, but lies in {path.parent.name}/"
-    plain = name(record.preset, seed=record.seed)
-    head, tail = plain.rsplit("-", 1)
-    if path.stem != plain and not (path.stem.startswith(f"{head}-") and path.stem.endswith(f"-{tail}")):
-        return f"holds preset {record.preset}, seed {record.seed}, which its name denies"
+    try:
+        planned = Planned.of(record.command)
+        exp = planned.build()
+    except (ValueError, TypeError) as error:
+        return f"its command does not repeat it: {error}"
+    said = {
+        "experiment": (record.experiment, planned.experiment),
+        "preset": (record.preset, planned.preset),
+        "seed": (record.seed, planned.seed),
+        "tier": (record.tier, planned.tier),
+        "file name": (path.stem, planned.name),
+    }
+    for what, (own, of_command) in said.items():
+        if own != of_command:
+            return f"its {what} is {own}, but its command makes {of_command}"
+    settings = plain(exp.config(), "config")
+    for key in sorted({*settings, *record.config}):
+        if key not in record.config:
+            return f"its config lacks {key}"
+        if key not in settings:
+            return f"its config has {key}, which is no setting of {record.experiment}"
+        if settings[key] != record.config[key]:
+            return f"its config has {key} = {record.config[key]!r}, but its command makes {settings[key]!r}"
     return None
 
 
@@ -278,7 +260,7 @@ def select(
     """
     if tier is not None and tier not in TIERS:
         raise ValueError(f"tier is {tier!r}; choose one of {', '.join(TIERS)}")
-    wanted = _plain(where or {}, "where")
+    wanted = plain(where or {}, "where")
     found = [
         r for r in records
         if r.experiment == experiment and tier in (None, r.tier) and preset in (None, r.preset)

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import filelock
@@ -23,11 +23,11 @@ import numpy as np
 import torch
 
 from ..model import count_parameters
-from ..page.scoreboard import command_of
 from ..training import CheckpointError, Interrupted, accelerator_for
 from . import records
 from .classification import pretraining
-from .experiment import Experiment, Splits
+from .experiment import Splits
+from .planned import Planned, command_of
 from .records import Record
 from .subjects import EXPERIMENTS, experiment
 
@@ -49,49 +49,6 @@ PASSED_OVER = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planned:
-    """One run: an experiment's preset with settings changed, and a seed."""
-
-    experiment: str
-    preset: str
-    seed: int
-    overrides: tuple[tuple[str, object], ...] = ()
-
-    def __post_init__(self):
-        config = self.build().config()  # 1 and 1.0 are the same setting, and the same record
-        object.__setattr__(self, "overrides", tuple((name, config[name]) for name, _ in self.overrides))
-
-    def build(self) -> Experiment:
-        return experiment(self.experiment).preset(self.preset).replace(**dict(self.overrides))
-
-    @property
-    def path(self) -> Path:
-        return records.record_path(self.experiment, self.preset, dict(self.overrides), self.seed)
-
-    @property
-    def name(self) -> str:
-        return self.path.stem
-
-    @property
-    def checkpoint(self) -> Path:
-        root = os.environ.get("ROMAE_CHECKPOINTS") or PACKAGE.parent / "checkpoints"
-        return Path(root) / self.experiment / f"{self.name}.safetensors"
-
-    @property
-    def command(self) -> str:
-        changes = "".join(f" --set {name}={value}" for name, value in self.overrides)
-        return f"python -m romae_lite run {self.experiment} --preset {self.preset} --seeds {self.seed}{changes}"
-
-    def tier(self, exp: Experiment) -> str:
-        """The preset's tier. With settings that matter changed: "reduced" if it is the paper's, else "ablation"."""
-        tier, preset = exp.tiers[self.preset], type(exp).preset(self.preset)
-        changed = {name for name, value in self.overrides if getattr(preset, name) != value}
-        if tier == "smoke" or not changed - exp.neutral - exp.variants:
-            return tier
-        return "reduced" if tier == "paper" else "ablation"
-
-
 def run(
     planned: Planned,
     *,
@@ -108,10 +65,7 @@ def run(
     exp = planned.build()
     with _locked(planned.checkpoint):
         if planned.path.exists() and not force:
-            record = records.load(planned.path)
-            if record.config != exp.config():
-                raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
-            return record
+            return _own_record(planned)
         accelerator, code = accelerator_for(exp.precision, device), commit()  # now: the files may change meanwhile
         reset_peak_memory()
         data = exp.data(planned.seed)
@@ -121,7 +75,7 @@ def run(
         record = Record(
             experiment=planned.experiment,
             preset=planned.preset,
-            tier=planned.tier(exp),
+            tier=planned.tier,
             config=exp.config(),
             seed=planned.seed,
             metrics=metrics,
@@ -149,6 +103,14 @@ def run(
         return record
 
 
+def _own_record(planned: Planned) -> Record:
+    """The record of this run. Stale where it says that it is another's."""
+    record = records.load(planned.path)
+    if reason := records.contradiction(record, planned.path):
+        raise Stale(f"{planned.path}: {reason}; delete it or use --force")
+    return record
+
+
 def rescore(planned: Planned) -> Record:
     """Renew what a record says of the baselines, without training; one that is computed no more keeps its old number.
     versions["baselines"] is then the commit that the others were computed with.
@@ -157,9 +119,7 @@ def rescore(planned: Planned) -> Record:
     where another process is on it.
     """
     with _locked(planned.checkpoint):
-        exp, record = planned.build(), records.load(planned.path)
-        if record.config != exp.config():
-            raise Stale(f"{planned.path} was made with other settings; delete it or use --force")
+        exp, record = planned.build(), _own_record(planned)
         data = exp.data(planned.seed)
         if fingerprint(data) != record.data_fingerprint:
             raise Stale(f"{planned.path} was made on other data")
@@ -187,7 +147,7 @@ def missing(names: list[str] | None = None) -> list[Planned]:
     ranked = [(rank, run) for name in names for rank, wish in enumerate(wishes(name)) for run in wish]
     ranked.sort(key=lambda pair: (pair[0], pair[1].seed))
     recorded = _recorded(names)
-    return [planned for _, planned in ranked if _protocol(planned) not in recorded]
+    return [planned for _, planned in ranked if not _is_in(recorded, planned)]
 
 
 def commands(*names: str) -> str:
@@ -195,7 +155,7 @@ def commands(*names: str) -> str:
     lines = {"": [], "# recorded in part:": [], "# not run yet:": []}
     recorded = _recorded(names)
     for wish in (wish for name in names for wish in wishes(name)):
-        done = sum(_protocol(planned) in recorded for planned in wish)
+        done = sum(_is_in(recorded, planned) for planned in wish)
         head = "" if done == len(wish) else "# recorded in part:" if done else "# not run yet:"
         lines[head].append(command_of(wish))
     if lines["# recorded in part:"] or lines["# not run yet:"]:
@@ -230,14 +190,17 @@ def campaign(
 
 def _recorded(names: Iterable[str]) -> set[str]:
     """The protocols of all records; a corrupt one is none (and `run` says so rather than write over it)."""
-    return {_protocol(record) for name in names for record in records.load_all(experiment=name).records}
+    return {
+        _protocol(r.experiment, r.seed, r.config) for name in names for r in records.load_all(experiment=name).records
+    }
 
 
-def _protocol(run: Planned | Record) -> str:
-    """What makes a run another one: all but what changes the speed alone, such as the precision."""
-    config = run.config if isinstance(run, Record) else run.build().config()
-    settings = {key: value for key, value in config.items() if key not in experiment(run.experiment).neutral}
-    return json.dumps([run.experiment, run.preset, run.seed, settings], sort_keys=True)
+def _protocol(name: str, seed: int, config: dict) -> str:
+    return json.dumps([name, seed, experiment(name).protocol(config)], sort_keys=True)
+
+
+def _is_in(recorded: set[str], planned: Planned) -> bool:
+    return _protocol(planned.experiment, planned.seed, planned.build().config()) in recorded
 
 
 def device_name(device: torch.device) -> str:

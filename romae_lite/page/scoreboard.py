@@ -7,8 +7,6 @@ Joins `paper.CLAIMS` with the records under results/; holds no number of its own
 """
 
 import html
-import itertools
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..lab.claims import CLAIMS, SOURCES, STATUSES, Claim, Verdict, verdict
+from ..lab.planned import Planned, command_of
 from ..lab.records import Loaded, Record, load_all, results_dir, select
 from ..lab.subjects import EXPERIMENTS, experiment
 from ..lab.summary import Summary, summarise
@@ -58,8 +57,8 @@ def _row(claim: Claim, records: Iterable[Record]) -> Row:
     planned = "" if claim.quoted or paper else _planned_command(claim)
     return Row(
         claim=claim, verdict=judged, ours=_summary(ours, claim), own=_summary(own, claim),
-        tier=ours[0].tier if ours else "", own_command=command_of(own),
-        command="\n".join(command for command in (command_of(ours), planned) if command),
+        tier=ours[0].tier if ours else "", own_command=_command(own),
+        command="\n".join(command for command in (_command(ours), planned) if command),
     )  # fmt: skip
 
 
@@ -71,8 +70,7 @@ def _one_setting(records: Iterable[Record], tier: str) -> list[Record]:
     """
     groups: dict[tuple, dict[int, Record]] = {}
     for record in (r for r in records if r.tier == tier):
-        neutral = experiment(record.experiment).neutral
-        setting = {key: value for key, value in record.config.items() if key not in neutral}
+        setting = experiment(record.experiment).protocol(record.config)
         key = (record.preset not in (tier, "best"), record.preset, repr(sorted(setting.items())))
         groups.setdefault(key, {}).setdefault(record.seed, record)
     chosen = min(groups, key=lambda key: (key[0], -len(groups[key]), key), default=None)
@@ -83,37 +81,19 @@ def _summary(records: Sequence[Record], claim: Claim) -> Summary | None:
     return summarise(record.metrics[claim.metric] for record in records) if records else None
 
 
-def command_of(records: Sequence) -> str:
-    """The commands of records or planned runs, a line each: those that differ in nothing but the seed are put
-    together."""
-    joined: dict[tuple[str, str], list[int]] = {}
-    for record in records:
-        match = re.fullmatch(r"(.* --seeds )\S+(.*)", record.command)
-        joined.setdefault((match[1], match[2]) if match else (record.command, ""), []).append(record.seed)
-    return "\n".join(
-        f"{before}{_ranges(seeds)}{after}" if before.endswith("--seeds ") else before
-        for (before, after), seeds in joined.items()
-    )
-
-
-def _ranges(seeds: Iterable[int]) -> str:
-    """[0, 1, 2, 5] -> "0-2,5"."""
-    parts = []
-    for _, run in itertools.groupby(enumerate(sorted(set(seeds))), lambda pair: pair[1] - pair[0]):
-        run = [seed for _, seed in run]
-        parts.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
-    return ",".join(parts)
-
-
 def _planned_command(claim: Claim) -> str:
     """What would record the paper's protocol, or "" where this version has no such experiment."""
     if claim.experiment not in EXPERIMENTS:
         return ""
     wishes = EXPERIMENTS[claim.experiment].campaign
-    seeds = _ranges(range(max((count for preset, count, *_ in wishes if preset == "paper"), default=1)))
+    seeds = range(max((count for preset, count, *_ in wishes if preset == "paper"), default=1))
     paper = EXPERIMENTS[claim.experiment].paper()
-    settings = "".join(f" --set {key}={value}" for key, value in claim.where.items() if getattr(paper, key) != value)
-    return f"python -m romae_lite run {claim.experiment} --preset paper --seeds {seeds}{settings}"
+    changes = tuple((key, value) for key, value in claim.where.items() if getattr(paper, key) != value)
+    return Planned(experiment=claim.experiment, preset="paper", seed=0, overrides=changes).command_for(seeds)
+
+
+def _command(records: Iterable[Record]) -> str:
+    return command_of(record.planned for record in records)
 
 
 # Text and HTML --------------------------------------------------------------------------------------------------------
@@ -136,13 +116,14 @@ def problem_lines(loaded: Loaded, root: Path) -> list[str]:
     for path, reason in loaded.problems:
         where = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
         lines.append(f"{where}: {reason}")
-    for record, path in zip(loaded.records, loaded.paths, strict=True):
+    for record in loaded.records:
+        name = f"{record.experiment}/{record.path.name}"
         wanted = [c.where for c in CLAIMS if c.experiment == record.experiment]
         if not wanted:
-            lines.append(f"{record.experiment}/{path.name}: the paper makes no claim about {record.experiment!r}")
+            lines.append(f"{name}: the paper makes no claim about {record.experiment!r}")
         elif all(set(where) - set(record.config) for where in wanted):
             lacks = ", ".join(sorted(set().union(*wanted) - set(record.config)))
-            lines.append(f"{record.experiment}/{path.name}: its settings lack {lacks}, which the claims name")
+            lines.append(f"{name}: its settings lack {lacks}, which the claims name")
     return lines
 
 

@@ -174,10 +174,7 @@ def from_results(root: Path | None = None) -> Explorable:
 
     loaded = records.load_all(root, experiment="position")
     found, reasons = {}, []
-    pairs = sorted(
-        zip(loaded.records, loaded.paths, strict=True), key=lambda pair: (pair[0].preset != "paper", pair[0].seed)
-    )
-    for record, path in pairs:
+    for record in sorted(loaded.records, key=lambda record: (record.preset != "paper", record.seed)):
         if record.tier == "smoke" or record.preset not in ("paper", "best", "control") or not told(record):
             continue
         name, anchor = describe(record)
@@ -186,11 +183,11 @@ def from_results(root: Path | None = None) -> Explorable:
         try:
             found[name] = Answers(
                 name=name, anchor=anchor, head_dim=width(record.config["size"]).head_dim,
-                arrays=records.load_arrays(path.with_suffix(".npz")),
+                arrays=record.arrays,
                 source=f"Seed {record.seed}, test MSE {record.metrics['mse']:.3g}: {record.command}",
             )  # fmt: skip
         except (ValueError, OSError, KeyError) as error:
-            reasons.append(f"{path.stem} cannot be used ({error}).")
+            reasons.append(f"{record.path.stem} cannot be used ({error}).")
     if not found:
         return not_recorded("moving_tokens", "Move everything, and see who notices", COMMAND, reasons)
     models = sorted(found.values(), key=lambda model: ("reduced" in model.name, ORDER.index(model.anchor)))

@@ -110,18 +110,18 @@ def from_results(root: Path | None = None) -> Explorable:
     reasons = []
     for experiment in ("position_range", "position"):
         loaded = records.load_all(root, experiment=experiment)
-        for record, path in zip(loaded.records, loaded.paths, strict=True):
+        for record in loaded.records:
             if record.tier == "smoke" or not told(record) or (blind(record.config) and record.config["size"] != "tiny"):
                 continue
             keys = ("positions", "error", "error") if experiment == "position_range" else ("grid", "absolute", "bias")
             try:
-                arrays = records.load_arrays(path.with_suffix(".npz"))
+                arrays = record.arrays
                 group = groups.setdefault(_name(record), [])
                 if group and group[0][0].config != record.config:
                     raise ValueError(f"its settings are not those of {group[0][0].command}")
                 group.append((record, *(arrays[key] for key in keys)))
             except (ValueError, OSError, KeyError) as error:
-                reasons.append(f"{path.stem} cannot be used ({error}).")
+                reasons.append(f"{record.path.stem} cannot be used ({error}).")
     sweeps = [
         _sweep(name, group) for name, group in sorted(groups.items(), key=lambda item: _rank(item[1][0][0])) if group
     ]
@@ -146,7 +146,7 @@ def _rank(record) -> tuple:
 
 def _sweep(name: str, group: Sequence[tuple]) -> Sweep:
     from ..lab.claims import CLAIMS
-    from ..page.scoreboard import command_of
+    from ..lab.planned import command_of
 
     records, positions, absolute, signed = zip(*group, strict=True)
     keys = {"mae_first": "first", "mae_last": "last", "mae_central": "central"}
@@ -164,5 +164,5 @@ def _sweep(name: str, group: Sequence[tuple]) -> Sweep:
         absolute=np.abs(absolute),
         signed=np.array(signed),
         paper=said,
-        source=f"{seeds}: {command_of(records)}",
+        source=f"{seeds}: {command_of(r.planned for r in records)}",
     )
