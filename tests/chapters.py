@@ -26,7 +26,6 @@ SMALL = {
 }
 
 
-
 def copy_for_nbval(source: Path, target: Path, settings: dict) -> None:
     """A copy whose parameters cell also sets `settings`, and whose marked outputs nbval compares.
 
@@ -51,6 +50,4 @@ def nbval(notebook: Path, environment: dict | None = None) -> subprocess.Complet
     ]  # fmt: skip
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
     environment = os.environ | {"PYTHONPATH": paths, "PYTEST_ADDOPTS": ""} | (environment or {})
-    return subprocess.run(
-        command, cwd=notebook.parent, env=environment, capture_output=True, text=True, timeout=1800
-    )
+    return subprocess.run(command, cwd=notebook.parent, env=environment, capture_output=True, text=True, timeout=1800)

@@ -80,10 +80,7 @@ EVERY_TIME = ("position", "physionet", "uea")
 @pytest.mark.parametrize(
     "experiment, kind, precision",
     [
-        *(
-            pytest.param(name, "mps", "fp32", marks=[] if name in EVERY_TIME else pytest.mark.weekly)
-            for name in SMALL
-        ),
+        *(pytest.param(name, "mps", "fp32", marks=[] if name in EVERY_TIME else pytest.mark.weekly) for name in SMALL),
         ("pendulum", "cuda", "auto"),
     ],
 )
