@@ -48,7 +48,7 @@ def pytest_itemcollected(item):
 def pytest_collection_modifyitems(config, items):
     """What takes long comes first: the slow tests, then those of the book, which find it built, then the rest.
 
-    `--dist worksteal` first gives every worker an equal stretch of this list, so each stretch gets its share of each.
+    `--dist worksteal` first gives every worker an equal stretch of this list: each gets its share of the slow ones.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     slow = [item for item in items if item.get_closest_marker("slow")]
@@ -79,10 +79,15 @@ def data_script() -> Callable[[str], ModuleType]:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory, worker_id) -> tuple[Path, subprocess.CompletedProcess]:
+def shared(tmp_path_factory, worker_id) -> Path:
+    """A folder of this run that all its workers know."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder if worker_id == "master" else folder.parent
+
+
+@pytest.fixture(scope="session")
+def built(shared) -> tuple[Path, subprocess.CompletedProcess]:
     """The site built as `make book` builds it, once for all workers: its folder, and how the build ended."""
-    shared = tmp_path_factory.getbasetemp()
-    shared = shared if worker_id == "master" else shared.parent
     out, log, status = shared / "site", shared / "build.log", shared / "build.status"
     with FileLock(shared / "build.lock"):
         if not status.exists():
@@ -116,9 +121,12 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def screenshots() -> Path:
-    """Where the browser tests leave their pictures, for a look: _build/screenshots, emptied first."""
-    folder = ROOT / "_build" / "screenshots"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def screenshots(shared) -> Path:
+    """Where the browser tests leave their pictures, for a look: _build/screenshots, emptied once for all workers."""
+    folder, emptied = ROOT / "_build" / "screenshots", shared / "screenshots.emptied"
+    with FileLock(shared / "screenshots.lock"):
+        if not emptied.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            emptied.touch()
     return folder
