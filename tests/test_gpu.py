@@ -14,6 +14,7 @@ from romae_lite.lab import records
 from romae_lite.lab.runs import Planned, run
 from romae_lite.lab.subjects import EXPERIMENTS
 
+TINY = {"encoder": "32x2x1x64", "decoder": "32x2x1x64"}
 # every experiment in a few steps
 SMALL = {
     "position": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
@@ -23,7 +24,7 @@ SMALL = {
     "spirals": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 100},
     "physionet": {"records": 60, "epochs": 1},
     "pendulum": {"epochs": 2, "n_train": 50, "n_valid": 10, "n_test": 10},
-    "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1},
+    "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1, **TINY},
     "elasticc": {"n_train": 150, "n_test": 60, "epochs": 1},
 }
 
