@@ -445,6 +445,7 @@ def test_float32_days_lose_little_and_float32_seconds_everything():
         assert (scores(60_000, unit, torch.float64) - exact).abs().max() < 1e-3
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one(exp, tmp_path):
     """`accelerate launch -m romae_lite run elasticc` with two processes, against one. Without masks and class weights,
     which differ between processes, the mean over two halves of a batch is the mean over the batch."""

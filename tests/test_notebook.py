@@ -54,6 +54,12 @@ def test_a_misspelt_parameter_is_named_and_can_be_mended():
     assert chapter.run(seed=0, epochs=7).epochs == 7
 
 
+@pytest.mark.parametrize("epochs", ["many", 2.5, -3])
+def test_a_wrong_value_is_named(epochs):
+    with pytest.raises((TypeError, ValueError), match=f"epochs is {epochs!r}; it must be"):
+        Chapter().run(seed=0, epochs=epochs)
+
+
 @pytest.mark.parametrize("seed", [-1, 0.5, "0", True])
 def test_a_seed_is_a_whole_number(seed):
     with pytest.raises(TypeError, match=f"seed is {seed!r}; it must be int, at least 0"):

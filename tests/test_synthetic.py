@@ -162,6 +162,7 @@ def test_no_predictor_beats_the_gaussian_process():
         assert error["gp"] < 0.9 * min(error[name] for name in NAMES if name != "gp"), (seen, error)
 
 
+@pytest.mark.slow
 def test_levels_that_are_known():
     """Averaged over 3 to 10 (3 to 9) observed points, the optimum is about 0.19 on the authors' grid and 0.22 on
     HeTVAE's: figures found independently, given to two and three digits."""

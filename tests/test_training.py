@@ -596,6 +596,7 @@ def fixed_loss(net, batch, generator):
     return masked_loss(net, batch, batch.aux["hidden"])
 
 
+@pytest.mark.slow
 def test_two_processes_equal_one(tmp_path):
     """`accelerate launch` with two processes: the mean over both halves of a batch is the mean over the batch."""
     script, out = tmp_path / "pair.py", tmp_path / "pair.pt"
