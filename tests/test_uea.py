@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.lab import runs
+from romae_lite.lab.planned import Planned
 from romae_lite.tokens import Tokens
 from romae_lite.uea import data as archive
 from romae_lite.uea import rivals as predictors
@@ -430,8 +430,7 @@ def _one_series(channels: int) -> Tokens:
 
 def test_tiers():
     def tier(preset, **changes):
-        planned = runs.Planned(experiment="uea", preset=preset, seed=0, overrides=tuple(changes.items()))
-        return planned.tier(planned.build())
+        return Planned(experiment="uea", preset=preset, seed=0, overrides=tuple(changes.items())).tier
 
     assert tier("paper", dataset="LSST") == "paper"
     assert tier("best", dataset="LSST") == "own"
