@@ -413,6 +413,9 @@ def test_settings_follow_the_set():
     assert UEA.paper().replace(rows="ours", dataset="LSST").scale == "asinh"
     assert UEA.paper().replace(dataset="LSST", lr=0.5).lr == 0.5
     assert UEA.paper().replace(lr=0.5).replace(dataset="LSST").lr == 0.5  # changed by hand: stays
+    assert UEA.paper().replace(epochs=50).replace(dataset="LSST").epochs == 50  # even where it was the old set's own
+    assert UEA(epochs=50).replace(rows="ours", dataset="LSST").epochs == 50
+    assert UEA.paper().replace(epochs=50).replace(dataset="LSST", epochs=None).epochs == 15  # the set's own again
     paper = UEA.paper().replace(dataset="LSST")
     assert (paper.optimizer, paper.beta1, paper.weight_decay, paper.clip) == ("sgd", 0.9, 0, 10)
     assert (paper.encoder, paper.decoder, paper.pretrain_epochs, paper.pretrain_batch) == (

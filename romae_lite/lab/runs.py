@@ -11,6 +11,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -73,6 +74,7 @@ def run(
     Busy where another process is on it, CheckpointError where its checkpoint cannot be trusted, Interrupted where
     ``stop`` said so; OSError, before anything is trained, where the results cannot be written.
     """
+    _check_launcher()
     exp = planned.build()
     accelerator, code = accelerator_for(exp.precision, device), commit()  # now: the files may change meanwhile
     main, planned = accelerator.is_main_process, replace(planned, processes=accelerator.num_processes)
@@ -120,6 +122,13 @@ def run(
             _tidy(planned, exp.checkpoints(planned.checkpoint))
         accelerator.wait_for_everyone()
         return record if main else _own(planned)
+
+
+def _check_launcher() -> None:
+    """ValueError where the environment speaks of several processes and no launcher has started them."""
+    world = os.environ.get("WORLD_SIZE", "1")
+    if not re.fullmatch("[1-9][0-9]*", world) or (world != "1" and "LOCAL_RANK" not in os.environ):
+        raise ValueError(f"WORLD_SIZE is {world!r}, and LOCAL_RANK not set: unset it, or start by accelerate launch")
 
 
 def _own(planned: Planned) -> Record:
