@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.lab import runs
+from romae_lite.lab.planned import Planned
 from romae_lite.tokens import Tokens
 from romae_lite.uea import data as archive
 from romae_lite.uea import rivals as predictors
@@ -445,6 +445,9 @@ def test_settings_follow_the_set():
     assert UEA.paper().replace(rows="ours", dataset="LSST").scale == "asinh"
     assert UEA.paper().replace(dataset="LSST", lr=0.5).lr == 0.5
     assert UEA.paper().replace(lr=0.5).replace(dataset="LSST").lr == 0.5  # changed by hand: stays
+    assert UEA.paper().replace(epochs=50).replace(dataset="LSST").epochs == 50  # even where it was the old set's own
+    assert UEA(epochs=50).replace(rows="ours", dataset="LSST").epochs == 50
+    assert UEA.paper().replace(epochs=50).replace(dataset="LSST", epochs=None).epochs == 15  # the set's own again
     paper = UEA.paper().replace(dataset="LSST")
     assert (paper.optimizer, paper.beta1, paper.weight_decay, paper.clip) == ("sgd", 0.9, 0, 10)
     assert (paper.encoder, paper.decoder, paper.pretrain_epochs, paper.pretrain_batch) == (
@@ -462,8 +465,7 @@ def _one_series(channels: int) -> Tokens:
 
 def test_tiers():
     def tier(preset, **changes):
-        planned = runs.Planned(experiment="uea", preset=preset, seed=0, overrides=tuple(changes.items()))
-        return planned.tier(planned.build())
+        return Planned(experiment="uea", preset=preset, seed=0, overrides=tuple(changes.items())).tier
 
     assert tier("paper", dataset="LSST") == "paper"
     assert tier("best", dataset="LSST") == "own"

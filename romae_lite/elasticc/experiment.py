@@ -84,7 +84,7 @@ class ELAsTiCC(Classification):
     position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
     scaling: str = setting("none", "of fluxes: none (the paper), or asinh", choices=("none", "asinh"))
     spread: str = setting("error", "what comes with a flux (D32)", choices=("error", "variance"))
-    per_band: int = setting(65, "visits kept in each band, evenly chosen (D32)", low=1)
+    per_band: int = setting(65, "visits kept in each band, evenly chosen (D32)", low=2)
 
     @classmethod
     def paper(cls) -> "ELAsTiCC":

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting, sized
 from ..model import ModelConfig, RoMAEPredictor, device_of, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
@@ -54,11 +54,17 @@ class Pendulum(Experiment):
         choices=("authors", "true"),
     )  # fmt: skip
     mirror: bool = setting(False, "show each training clip mirrored half of the time")
-    encoder: str = setting("pendulum", "size of the encoder")
+    encoder: str = setting("pendulum", "size of the encoder", check=sized)
     cls: bool = setting(True, "use a [CLS] token")
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
     position_scale: float = setting(1.0, "factor on the numbers of the frames", low=1e-6, high=1e6)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.readout == "cls" and not self.cls:
+            raise ValueError("cls is False, but readout 'cls'; angles cannot be read from a token that is not there")
+        self.model_config()  # names what the model cannot have
 
     @classmethod
     def paper(cls) -> "Pendulum":
@@ -110,11 +116,14 @@ class Pendulum(Experiment):
 
     # Model ----------------------------------------------------------------------------------------------------------
 
-    def build(self, seed: int) -> RoMAEPredictor:
-        config = ModelConfig(
+    def model_config(self) -> ModelConfig:
+        return ModelConfig(
             patch=SIZE * SIZE, axes=1, encoder=size(self.encoder), cls=self.cls,
             positions=PositionEncoding(kind=self.encoding, p=self.p),
         )  # fmt: skip
+
+    def build(self, seed: int) -> RoMAEPredictor:
+        config = self.model_config()
         if self.readout == "frame":
             return seeded_build(seed, lambda: RoMAEPredictor(config, outputs=2, pool="token"))
         return seeded_build(seed, lambda: RoMAEPredictor(config, outputs=2 * self.keep_frames, pool="cls"))

@@ -11,19 +11,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting, sized
 from ..model import ModelConfig, RoMAEPredictor, Size, device_of, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe, seeded_build
 
 # The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).
+FAR = 1e9  # radians: float64 is as coarse there as float32 is within one turn
 WIDTHS = {"tiny": 180, "small": 432, "base": 720, "large": 960}
 
 
 def width(name: str) -> Size:
     """tiny, small, base or large by width alone, as in Table 1, or a size spelt out as for `model.size`."""
     return size("tiny", dim=WIDTHS[name]) if name in WIDTHS else size(name)
+
+
+def measured(name: str) -> None:
+    sized(name, width)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +65,11 @@ class Position(Experiment):
     n_valid: int = setting(1000, "validation samples", low=1)
     n_test: int = setting(4000, "test samples", low=1)
     tokens: int = setting(10, "tokens whose positions are to be named", low=1)
-    low: float = setting(1.0, "smallest position (their code; the paper's text says 0)")
-    high: float = setting(50.0, "largest position")
-    size: str = setting("tiny", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff")
+    low: float = setting(1.0, "smallest position (their code; the paper's text says 0)", low=-FAR, high=FAR)
+    high: float = setting(50.0, "largest position", low=-FAR, high=FAR)
+    size: str = setting(
+        "tiny", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff", check=measured
+    )
     cls: bool = setting(True, "use a [CLS] token, which sits at 0")
     values: str = setting("same", "what tokens carry: all 1 (the paper), or each its own", choices=("same", "distinct"))
     anchor: str = setting(
@@ -75,6 +82,9 @@ class Position(Experiment):
         super().__post_init__()
         if not self.low < self.high:
             raise ValueError(f"low is {self.low}; it must be below high, which is {self.high}")
+        if max(-self.low, self.high) * self.position_scale > FAR:
+            raise ValueError(f"position_scale is {self.position_scale}; positions reach beyond {FAR:g}")
+        self.model_config()  # names what the model cannot have
 
     @classmethod
     def paper(cls) -> "Position":
@@ -126,9 +136,11 @@ class Position(Experiment):
         )
 
     def build(self, seed: int) -> RoMAEPredictor:
+        return seeded_build(seed, lambda: RoMAEPredictor(self.model_config(), outputs=1, pool="token"))
+
+    def model_config(self) -> ModelConfig:
         patch = (self.tokens if self.values == "distinct" else 1) + (self.anchor != "none")
-        config = ModelConfig(patch=patch, axes=1, encoder=width(self.size), cls=self.cls, positions=PositionEncoding())
-        return seeded_build(seed, lambda: RoMAEPredictor(config, outputs=1, pool="token"))
+        return ModelConfig(patch=patch, axes=1, encoder=width(self.size), cls=self.cls, positions=PositionEncoding())
 
     @property
     def blind(self) -> bool:
@@ -253,9 +265,11 @@ class PositionRange(Position):
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     weight_decay: float = setting(0.0, "weight decay, decoupled but for sgd", low=0)
     tokens: int = setting(1, "tokens whose positions are to be named", low=1)
-    low: float = setting(0.0, "smallest position")
-    high: float = setting(100.0, "largest position: 100 or 1000 in the paper")
-    size: str = setting("large", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff")
+    low: float = setting(0.0, "smallest position", low=-FAR, high=FAR)
+    high: float = setting(100.0, "largest position: 100 or 1000 in the paper", low=-FAR, high=FAR)
+    size: str = setting(
+        "large", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff", check=measured
+    )
 
     @classmethod
     def paper(cls) -> "PositionRange":
@@ -281,6 +295,10 @@ class PositionRange(Position):
             raise ValueError("anchor is 'moving'; one token and an anchor at a random place leave nothing to be known")
         if self.keep == "best":
             raise ValueError("keep is 'best'; validation and test have the same positions here, so use 'last'")
+        if self.optimizer == "sgd" and not self.lr * 10 < self.high:
+            raise ValueError(
+                f"high is {self.high}; sgd's learning rate is {self.lr} x 100 / high, which must lie between 0 and 10"
+            )
 
     def recipe(self, samples: int) -> Recipe:
         # Table 16 has 5e-6 for (0, 100) and 5e-7 for (0, 1000)

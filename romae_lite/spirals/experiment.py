@@ -4,6 +4,7 @@
 0.0183 refers to: the clean curve, and the noisy points (where nothing can beat the noise, 0.1).
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Masked, Splits, numpy_rng, setting
+from ..lab.experiment import Masked, Splits, numpy_rng, setting, sized
 from ..masking import hide
 from ..model import masked_loss, predicted
 from ..tokens import Tokens
@@ -42,11 +43,18 @@ class Spirals(Masked):
     n_test: int = setting(1000, "test spirals: ten batches of 100, as D.7 has it", low=100)
     irregular: bool = setting(False, "draw each spiral's angles at random instead of on the paper's grid")
     mask_ratio: float = setting(0.6, "share of points hidden", low=0.02, high=0.98)
-    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)")
+    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)", check=sized)
     cls: bool = setting(False, "use a [CLS] token (D10)")
     position_scale: float | None = setting(
         1.0, "factor on the angles; neighbours are 0.126 apart at 1, one unit with None", low=1e-6, high=1e6
     )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if math.floor((1 - self.mask_ratio) * len(GRID) + 1e-9) < 5:
+            raise ValueError(
+                f"mask_ratio is {self.mask_ratio}; five of {len(GRID)} points must be shown, which the spline needs"
+            )
 
     @classmethod
     def paper(cls) -> "Spirals":

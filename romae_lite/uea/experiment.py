@@ -68,12 +68,23 @@ class UEA(Classification):
     )
     deviations = ("D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30")
 
-    epochs: int = setting(50, "passes over the training set", low=1)
-    batch: int = setting(8, "series per step", low=1)
-    lr: float = setting(1e-2, "peak learning rate", low=1e-12, high=10)
+    # FOLLOWS: None stands for the set's own, which is what they are once the experiment is made
+    epochs: int | None = setting(None, "passes over the training set", low=1)
+    batch: int | None = setting(None, "series per step", low=1)
+    lr: float | None = setting(None, "peak learning rate", low=1e-12, high=10)
+    clip: float | None = setting(None, "largest gradient norm", low=1e-12)
+    dropout: float | None = setting(None, "dropout in fine-tuning", low=0, high=0.95)
+    drop_path: float | None = setting(None, "stochastic depth of the last block in fine-tuning", low=0, high=0.95)
+    smoothing: float | None = setting(None, "label smoothing; the paper's c is one minus this", low=0, high=0.99)
+    pretrain_epochs: int | None = setting(None, "passes over the training set before fine-tuning; 0: none", low=0)
+    scale: str | None = setting(
+        None, "values as they are; standardised channel by channel; or that after arcsinh, which tames large values",
+        choices=(None, "none", "channel", "asinh"),
+    )  # fmt: skip
+
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     weight_decay: float = setting(0.0, "weight decay, decoupled but for sgd", low=0)
-    dataset: str = setting("BasicMotions", "which set; the settings in FOLLOWS change along", choices=tuple(SETS))
+    dataset: str = setting("BasicMotions", "which set; what nobody chose of FOLLOWS changes along", choices=tuple(SETS))
     rows: str = setting("paper", "whose settings follow the set: Table 12's, or ours", choices=("paper", "ours"))
     source: str = setting("real", "the archive's series, or made-up ones", choices=("real", "simulated"))
     folds: int | None = setting(
@@ -86,10 +97,6 @@ class UEA(Classification):
         "training series", low=0, high=0.5,
     )  # fmt: skip
     dropped: float = setting(0.3, "share of the steps that are dropped, in training and in test", low=0, high=0.9)
-    scale: str = setting(
-        "none", "values as they are; standardised channel by channel; or that after arcsinh, which tames large values",
-        choices=("none", "channel", "asinh"),
-    )  # fmt: skip
     padding: str = setting(
         "mask", "shorter series: attention leaves the padding out, or zeros before them are data (D28)",
         choices=("mask", "zeros"),
@@ -100,6 +107,11 @@ class UEA(Classification):
     )  # fmt: skip
 
     def __post_init__(self):
+        row = ROWS.get(self.rows, {}) if type(self.rows) is str else {}
+        row = row.get(self.dataset) if type(self.dataset) is str else None
+        if row:  # else the check of the fields says what is wrong
+            own = {name: value for name, value in zip(FOLLOWS, row, strict=True) if getattr(self, name) is None}
+            vars(self).update(own, own=tuple(own))
         super().__post_init__()
         if self.source == "simulated" and self.dataset != "BasicMotions":
             raise ValueError(f"source is 'simulated', but dataset {self.dataset!r}; only BasicMotions is simulated")
@@ -109,14 +121,8 @@ class UEA(Classification):
             raise ValueError("keep is 'best', but valid_share 0; there is nothing to tell which is best")
 
     def replace(self, **changes) -> "UEA":
-        """As in `Experiment`; where the set or `rows` change, those settings that have the old row's value take the
-        new row's."""
-        old = ROWS[self.rows].get(self.dataset)
-        new = ROWS.get(changes.get("rows", self.rows), {}).get(changes.get("dataset", self.dataset))
-        if new is not None:
-            row = zip(FOLLOWS, old, new, strict=True)
-            changes = {name: to for name, was, to in row if getattr(self, name) == was} | changes
-        return super().replace(**changes)
+        """As in `Experiment`; of FOLLOWS, what was chosen stays, and the rest is the set's own again."""
+        return super().replace(**dict.fromkeys(self.own) | changes)
 
     @classmethod
     def paper(cls) -> "UEA":
@@ -127,9 +133,8 @@ class UEA(Classification):
     def best(cls) -> "UEA":
         """Our own settings: channels standardised, a small model, Muon. Minutes on a CPU."""
         return cls(
-            rows="ours", encoder="64x4x3x256", decoder="64x4x1x256", optimizer="muon",
-            pretrain_optimizer="muon", pretrain_lr=5e-3, pretrain_batch=32, pretrain_weight_decay=0.05,
-            weight_decay=0.05, **dict(zip(FOLLOWS, ROWS["ours"]["BasicMotions"], strict=True)),
+            rows="ours", encoder="64x4x3x256", decoder="64x4x1x256", optimizer="muon", pretrain_optimizer="muon",
+            pretrain_lr=5e-3, pretrain_batch=32, pretrain_weight_decay=0.05, weight_decay=0.05,
         )  # fmt: skip
 
     @classmethod
