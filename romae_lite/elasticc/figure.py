@@ -4,14 +4,13 @@ Everything shown was computed by a model beforehand (`ELAsTiCC.explored`); the p
 """
 
 import base64
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn, parts
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from .data import BANDS
@@ -27,24 +26,19 @@ def payload(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str
 
     names: of the classes; scaling: how the experiment scaled its fluxes. ValueError names what is missing or misshapen.
     """
-    wanted = "day band value seen start kind cuts answer".split()
-    if missing := set(wanted) - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    a = {name: np.asarray(arrays[name]) for name in wanted}
-    S, C, M = len(a["start"]) - 1, a["cuts"].shape[-1], len(a["day"])
-    expected = {"band": (M,), "value": (M, 2), "seen": (M,), "kind": (S,), "cuts": (S, C)}
-    for name, shape in (expected | {"answer": (S, C, 64, len(names))}).items():
-        if a[name].shape != shape:
-            raise ValueError(f"{name} has shape {a[name].shape}; expected {shape}")
-    for name in ("day", "value", "cuts"):
-        if not np.isfinite(a[name]).all():
-            raise ValueError(f"{name} holds values that are not finite")
-    flux, spread = a["value"].astype(np.float64).T
+    a = checked(
+        arrays, {"band": len(BANDS), "seen": 2, "kind": len(names), "answer": 256},
+        day="M", band="M", value="M 2", seen="M", kind="S", cuts="S C", answer=f"S C {2 ** len(BANDS)} {len(names)}",
+        start="B",
+    )  # fmt: skip
+    S, C = a["cuts"].shape
+    start = parts(a["start"], S, len(a["day"]))
+    flux, spread = a["value"].T
     if scaling == "asinh":
         flux = np.sinh(flux) * 10**spread
     objects = []
     for s in range(S):
-        part = slice(int(a["start"][s]), int(a["start"][s + 1]))
+        part = slice(start[s], start[s + 1])
         day, cuts = a["day"][part], a["cuts"][s]
         last = float(day[a["seen"][part].astype(bool)].max(initial=0))
         end = max(1.15 * last + 5, float(cuts[min(STEPS, C) - 1]))
@@ -52,7 +46,7 @@ def payload(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str
         objects.append({
             "kind": int(a["kind"][s]), "from": _short(-0.15 * end), "to": _short(1.02 * end),
             "cuts": [round(float(c), 3) for c in cuts[cuts <= end]], "day": [round(float(d), 3) for d in day[shown]],
-            "band": a["band"][part][shown].astype(int).tolist(), "flux": [_short(f) for f in flux[part][shown]],
+            "band": a["band"][part][shown].tolist(), "flux": [_short(f) for f in flux[part][shown]],
             "before": [int(n) for n in np.bincount(a["band"][part][day < -0.15 * end], minlength=len(BANDS))],
             "answer": base64.b64encode(a["answer"][s][cuts <= end].astype(np.uint8).tobytes()).decode(),
         })  # fmt: skip
@@ -118,31 +112,18 @@ def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: 
 
 @figure("light_curve")
 def from_results(root: Path | None = None) -> Explorable:
-    """The figure from the first seed of the preset "paper", else "small", under results/elasticc."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
-    from .data import CLASSES, SIMULATED_CLASSES
+    """The figure from the first seed of the preset "paper", else "small"."""
+    from .experiment import ELAsTiCC
 
-    presets = ("paper", "small")
-    folder = (Path(root) if root else records.results_dir()) / "elasticc"
-    found = sorted(
-        (presets.index(match[1]), int(match[2]), path)
-        for path in folder.glob("*.npz")
-        if (match := re.fullmatch(r"(paper|small)-s(\d+)", path.stem))
-    )
-    reasons = []
-    for _, _, path in found:
-        try:
-            record = records.load(path.with_suffix(".json"))
-            made_up = record.config["source"] == "simulated"
-            source = (
-                f"{'Made-up light curves; no survey saw them. ' if made_up else ''}Recorded run: preset "
-                f"{record.preset}, seed {record.seed}, macro F-score {record.metrics['f1_macro']:.3f} over its whole "
-                f"test set; to repeat it: {record.command}."
-            )
-            if reasons:
-                source += f" Skipped: {'; '.join(reasons)}."
-            names = SIMULATED_CLASSES if made_up else CLASSES
-            return explorable(records.load_arrays(path), names, record.config["scaling"], source)
-        except (ValueError, OSError, KeyError) as error:
-            reasons.append(f"{path.name} cannot be used ({error})")
-    return not_recorded("light_curve", "A light curve as it comes in", COMMAND, reasons)
+    def draw(runs: list[Drawable]) -> Explorable:
+        ((record, arrays),) = runs
+        exp = record.planned.build()
+        source = (
+            f"{'Made-up light curves; no survey saw them. ' if exp.source == 'simulated' else ''}Recorded run: preset "
+            f"{record.preset}, seed {record.seed}, macro F-score {record.metrics['f1_macro']:.3f} over its whole "
+            f"test set; to repeat it: {record.command}."
+        )
+        return explorable(arrays, exp.names, exp.scaling, source)
+
+    runs = [*ELAsTiCC.paper().records(root), *ELAsTiCC.small().records(root)]
+    return drawn("light_curve", "A light curve as it comes in", COMMAND, [runs], draw, root)

@@ -1,18 +1,16 @@
 """The pendulum explorable: a clip as the model sees it, frame by frame, and where everybody thinks the rod is.
 
-Frames, true angles and predictions come from a record (`Pendulum.arrays`); the Kalman smoother's answers are computed
-from the same frames when the figure is made.
+Frames, true angles and predictions, the Kalman smoother's among them, come from a record (`Pendulum.arrays`).
 """
 
 import base64
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from . import rivals as predictors
@@ -28,27 +26,22 @@ STYLES = (("blue", ""), ("purple", "6 3"), ("vermillion", "2 3"))  # of predicto
 def payload(arrays: Mapping[str, np.ndarray], guesses: Mapping[str, np.ndarray]) -> dict:
     """What the page needs, as JSON, from the arrays that `Pendulum.arrays` describes and from predictions (C, N, 2) by
     name. ValueError names what is missing or misshapen."""
-    if missing := {"frames", "numbers", "share", "angles"} - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    a = {name: np.asarray(arrays[name]) for name in ("frames", "numbers", "share", "angles")}
-    given = {f"prediction of {name}": np.asarray(guess) for name, guess in guesses.items()}
-    C, N = a["numbers"].shape
-    expected = {"frames": (C, N, SIZE**2), "share": (C, N), "angles": (C, STEPS)} | dict.fromkeys(given, (C, N, 2))
-    for name, shape in expected.items():
-        found = (a | given)[name]
-        if found.shape != shape:
-            raise ValueError(f"{name} has shape {found.shape}; expected {shape}")
-        if not np.isfinite(found).all():
-            raise ValueError(f"{name} holds values that are not finite")
+    given = {f"prediction of {name}": guess for name, guess in guesses.items()}
+    a = checked(
+        {**arrays, **given}, {"frames": 256, "numbers": STEPS},
+        frames=f"C N {SIZE**2}", numbers="C N", share="C N", angles=f"C {STEPS}", **dict.fromkeys(given, "C N 2"),
+    )  # fmt: skip
+    if a["share"].min() < 0 or a["share"].max() > 1:
+        raise ValueError("share must lie in [0, 1]")
     clips = [
         {
             "frames": base64.b64encode(a["frames"][c].astype(np.uint8).tobytes()).decode(),
-            "numbers": a["numbers"][c].astype(int).tolist(),
+            "numbers": a["numbers"][c].tolist(),
             "share": np.rint(100 * a["share"][c]).astype(int).tolist(),
             "angles": _whole(a["angles"][c]),
-            "guesses": [_whole(guess[c]) for guess in given.values()],
+            "guesses": [_whole(a[name][c]) for name in given],
         }
-        for c in range(C)
+        for c in range(len(a["frames"]))
     ]
     return {
         "size": SIZE, "steps": STEPS, "scale": SCALE, "centre": (CENTRE + 0.5) * SIZE / CANVAS,
@@ -121,10 +114,10 @@ def still(data: dict, clip: int = 0) -> str:
 def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None, source: str = "") -> Explorable:
     """The figure from the arrays of `Pendulum.arrays`; `more` holds predictions of other models for the same clips, by
     name, and `source` says in the caption where all of it comes from."""
-    if missing := {"frames", "numbers", "prediction"} - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    kalman = predictors.kalman(np.float32(arrays["frames"]), np.asarray(arrays["numbers"]))
-    data = payload(arrays, {name: arrays["prediction"], **(more or {}), "Kalman, told the physics": kalman})
+    smoothed = arrays.get("kalman")
+    if smoothed is None:  # a record of before they were kept
+        smoothed = predictors.kalman(np.float32(arrays["frames"]), np.asarray(arrays["numbers"]))
+    data = payload(arrays, {name: arrays["prediction"], **(more or {}), "Kalman, told the physics": smoothed})
     data["start"] = opening(data)
     return Explorable(
         name="pendulum",
@@ -141,30 +134,17 @@ def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None,
 
 @figure("pendulum")
 def from_results(root: Path | None = None) -> Explorable:
-    """The figure from the first seeds of the presets "best" and "paper" under results/pendulum, or from one of them."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    """The figure from the first seeds of the presets "best" and "paper", or from one of them."""
+    from .experiment import Pendulum
 
-    folder = (Path(root) if root else records.results_dir()) / "pendulum"
-    found, reasons = {}, []
-    paths = [p for p in folder.glob("*.npz") if re.fullmatch(r"(best|paper)-s\d+", p.stem)]
-    for path in sorted(paths, key=lambda p: int(p.stem.split("-s")[1])):
-        preset = path.stem.split("-")[0]
-        if preset in found:
-            continue
-        try:
-            found[preset] = records.load(path.with_suffix(".json")), records.load_arrays(path)
-            payload(found[preset][1], {"it": found[preset][1]["prediction"]})
-        except (ValueError, OSError, KeyError) as error:
-            found.pop(preset, None)
-            reasons.append(f"{path.name} cannot be used ({error})")
-    presets = [preset for preset in NAMES if preset in found]
-    if not presets:
-        return not_recorded("pendulum", "Where is the rod?", COMMAND, reasons)
-    _, arrays = found[presets[0]]
-    same = [p for p in presets if np.array_equal(found[p][1]["frames"], arrays["frames"])]
-    said = [f"preset {p}, seed {found[p][0].seed}, MSE {found[p][0].metrics['mse']:.5f} on 1000 clips" for p in same]
-    source = f"Recorded runs: {'; '.join(said)}. Kalman is a smoother that knows the equation of motion. "
-    source += f"To repeat: {found[presets[0]][0].command}."
-    if reasons:
-        source += f" Skipped: {'; '.join(reasons)}."
-    return explorable(arrays, NAMES[presets[0]], {NAMES[p]: found[p][1]["prediction"] for p in same[1:]}, source)
+    def draw(runs: list[Drawable]) -> Explorable:
+        (first, arrays), *others = runs
+        if any(not np.array_equal(more["frames"], arrays["frames"]) for _, more in others):
+            raise ValueError(f"its clips are not those of {first.path.stem}")
+        said = [f"preset {r.preset}, seed {r.seed}, MSE {r.metrics['mse']:.5f} on 1000 clips" for r, _ in runs]
+        source = f"Recorded runs: {'; '.join(said)}. Kalman is a smoother that knows the equation of motion. "
+        source += f"To repeat: {first.command}."
+        return explorable(arrays, NAMES[first.preset], {NAMES[r.preset]: a["prediction"] for r, a in others}, source)
+
+    groups = [Pendulum.best().records(root), Pendulum.paper().records(root)]
+    return drawn("pendulum", "Where is the rod?", COMMAND, groups, draw, root)

@@ -3,14 +3,13 @@
 Every probability was computed by a model beforehand (`UEA.examples`); the page looks them up.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from .data import SETS
@@ -24,34 +23,29 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
     """What the page needs, as JSON, from the arrays that `UEA.examples` describes. ValueError names what is missing or
     misshapen."""
     names = SETS[dataset].names
-    wanted = ("values", "step", "label", "rank", "levels", "probability")
-    if missing := set(wanted) - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    a = {name: np.asarray(arrays[name]) for name in wanted}
-    E, N, L = *a["step"].shape, len(a["levels"])
-    expected = {"label": (E,), "rank": (E, N), "values": (E, N, a["values"].shape[-1])}
-    expected["probability"] = (E, ENDS + 1, ENDS + 1, L, len(names))
-    for name, shape in expected.items():
-        if a[name].shape != shape:
-            raise ValueError(f"{name} has shape {a[name].shape}; expected {shape}")
-    if not np.isfinite(a["values"]).all():
-        raise ValueError("values holds values that are not finite")
+    a = checked(
+        arrays, {"label": len(names), "rank": "N", "probability": 256},
+        values="E N C", step="E N", label="E", rank="E N", levels="L",
+        probability=f"E {ENDS + 1} {ENDS + 1} L {len(names)}",
+    )  # fmt: skip
+    if not (a["step"] >= 0).any(1).all() or not ((a["levels"] > 0) & (a["levels"] <= 1)).all():
+        raise ValueError("step must have one of every series at least, levels must be shares")
     series = []
-    for e in range(E):
+    for e in range(len(a["step"])):
         there = a["step"][e] >= 0
         windows = [
             [a["probability"][e, i, j].astype(int).tolist() for j in range(i + 1, ENDS + 1)] for i in range(ENDS)
         ]
         series.append({
-            "step": a["step"][e][there].astype(int).tolist(), "rank": a["rank"][e][there].astype(int).tolist(),
-            "values": np.round(a["values"][e][there].T.astype(float), 2).tolist(), "label": int(a["label"][e]),
+            "step": a["step"][e][there].astype(int).tolist(), "rank": a["rank"][e][there].tolist(),
+            "values": np.round(a["values"][e][there].T, 2).tolist(), "label": int(a["label"][e]),
             "probability": windows,
         })  # fmt: skip
     real = a["values"][a["step"] >= 0]  # (steps of all series, C)
     extremes = np.stack((real.min(0), real.max(0)), 1)
     return {
-        "series": series, "names": list(names), "levels": np.round(a["levels"].astype(float), 3).tolist(),
-        "range": np.round(extremes.astype(float), 2).tolist(),
+        "series": series, "names": list(names), "levels": np.round(a["levels"], 3).tolist(),
+        "range": np.round(extremes, 2).tolist(),
     }  # fmt: skip
 
 
@@ -118,26 +112,16 @@ def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", 
 
 @figure("uea")
 def from_results(dataset: str = "BasicMotions", root: Path | None = None) -> Explorable:
-    """The figure from the first seed of the preset "best", else "paper", of a set under results/uea."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    """The figure from the first seed of the preset "best", else "paper", of a set."""
+    from .experiment import UEA
 
-    folder = (Path(root) if root else records.results_dir()) / "uea"
-    found = sorted(
-        (match[1] != "best", int(match[2]), path)
-        for path in folder.glob("*.npz")
-        if (match := re.fullmatch(rf"(best|paper)-dataset={dataset}-s(\d+)", path.stem))
-    )
-    reasons = []
-    for _, _, path in found:
-        try:
-            record = records.load(path.with_suffix(".json"))
-            source = (
-                f"{dataset}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
-                f"{record.metrics['accuracy']:.3f} on its whole test set; to repeat it: {record.command}."
-            )
-            if reasons:
-                source += f" Skipped: {'; '.join(reasons)}."
-            return explorable(records.load_arrays(path), dataset, source)
-        except (ValueError, OSError, KeyError) as error:
-            reasons.append(f"{path.name} cannot be used ({error})")
-    return not_recorded("uea", "A series through a window", COMMAND, reasons)
+    def draw(runs: list[Drawable]) -> Explorable:
+        ((record, arrays),) = runs
+        source = (
+            f"{dataset}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
+            f"{record.metrics['accuracy']:.3f} on its whole test set; to repeat it: {record.command}."
+        )
+        return explorable(arrays, dataset, source)
+
+    runs = [run for preset in (UEA.best(), UEA.paper()) for run in preset.replace(dataset=dataset).records(root)]
+    return drawn("uea", "A series through a window", COMMAND, [runs], draw, root)
