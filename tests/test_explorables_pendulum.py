@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import made_up_record
-from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite.lab import records
 from romae_lite.page.gallery import gallery
 from romae_lite.pendulum import figure as pendulum
 from romae_lite.pendulum.data import generate
@@ -69,26 +67,35 @@ def test_misshapen_arrays_are_named(name, value, message):
         pendulum.explorable({k: v for k, v in made_up().items() if k != name} | {"numbers": made_up()["numbers"]})
 
 
-def test_comes_from_records(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    assert gallery("pendulum").data is None and pendulum.COMMAND in gallery("pendulum").html()
+def test_comes_from_records(tmp_path):
+    nothing = gallery("pendulum", root=tmp_path)
+    assert nothing.data is None and pendulum.COMMAND in nothing.html()
 
-    def record(preset: str, seed: int, mse: float, **changes):
-        path = tmp_path / "pendulum" / f"{preset}-s{seed}.json"
-        records.save_arrays(path.with_suffix(".npz"), **made_up(**changes))
-        made_up_record(experiment="pendulum", preset=preset, seed=seed, metrics={"mse": mse}).save(path)
+    def names() -> list[str]:
+        return [model["name"] for model in gallery("pendulum", root=tmp_path).data["models"]]
 
-    record("paper", 10, 0.5)
-    record("paper", 2, 0.01234, noise=0.5)
-    found = gallery("pendulum")
+    keep(tmp_path, "pendulum", "paper", made_up(), {"mse": 0.5}, 10)
+    keep(tmp_path, "pendulum", "paper", made_up(noise=0.5), {"mse": 0.01234}, 2)
+    found = gallery("pendulum", root=tmp_path)
     assert "0.01234" in found.caption and "seed 2" in found.caption and len(found.data["models"]) == 2
-    record("best", 0, 0.00123)
-    names = [model["name"] for model in gallery("pendulum").data["models"]]
-    assert names == ["RoMAE, its own token", "RoMAE, from [CLS]", "Kalman, told the physics"]
-    record("best", 0, 0.00123, data_seed=1)  # other clips: the two cannot share a figure
-    assert [model["name"] for model in gallery("pendulum").data["models"]] == [names[0], names[2]]
-    (tmp_path / "pendulum" / "best-s0.npz").write_bytes(b"PK")
-    assert "best-s0.npz cannot be used" in gallery("pendulum").caption
+    keep(tmp_path, "pendulum", "best", made_up(), {"mse": 0.00123})
+    assert names() == ["RoMAE, its own token", "RoMAE, from [CLS]", "Kalman, told the physics"]
+    path = keep(tmp_path, "pendulum", "best", made_up(data_seed=1), {"mse": 0.00123})
+    assert names() == ["RoMAE, its own token", "Kalman, told the physics"]  # other clips: no figure for both
+    assert (
+        "paper-s2.npz cannot be used (its clips are not those of best-s0)" in gallery("pendulum", root=tmp_path).caption
+    )
+    path.write_bytes(b"PK")
+    assert "best-s0.npz cannot be used" in gallery("pendulum", root=tmp_path).caption
+
+
+def test_the_smoother_is_not_asked_again(tmp_path, monkeypatch):
+    """Where a record has the smoother's answers, the page shows these."""
+    kept = made_up() | {"kalman": made_up(noise=0.9)["prediction"]}
+    keep(tmp_path, "pendulum", "best", kept, {"mse": 0.5})
+    monkeypatch.setattr(pendulum.predictors, "kalman", None)
+    data = gallery("pendulum", root=tmp_path).data
+    np.testing.assert_allclose(np.array(data["clips"][0]["guesses"][1]) / 1000, kept["kalman"][0], atol=6e-4)
 
 
 # In the browser -----------------------------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import made_up_record
-from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite.lab import records
 from romae_lite.page.gallery import gallery
@@ -114,15 +113,14 @@ def test_misshapen_arrays_are_named(name, value, message):
         patient.payload({k: v for k, v in made_up().items() if k != "value"})
 
 
-def test_comes_from_a_record(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    assert gallery("patient").data is None and patient.COMMAND in gallery("patient").html()
-    path = tmp_path / "physionet" / "small-s0"
-    records.save_arrays(path.with_suffix(".npz"), **made_up())
-    made_up_record(experiment="physionet", preset="small", metrics={"mse": 0.4321}).save(path.with_suffix(".json"))
-    assert "0.432" in gallery("patient").caption and "PhysioNet" in gallery("patient").caption
-    (tmp_path / "physionet" / "best-s0.npz").write_bytes(b"PK")
-    assert "best-s0.npz" in gallery("patient").caption
+def test_comes_from_a_record(tmp_path):
+    nothing = gallery("patient", root=tmp_path)
+    assert nothing.data is None and patient.COMMAND in nothing.html()
+    keep(tmp_path, "physionet", "small", made_up(), {"mse": 0.4321})
+    assert "0.432" in gallery("patient", root=tmp_path).caption
+    keep(tmp_path, "physionet", "best", made_up(), {"mse": 0.1}).write_bytes(b"PK")
+    caption = gallery("patient", root=tmp_path).caption
+    assert "0.432" in caption and "PhysioNet" in caption and "best-s0.npz" in caption
 
 
 # In the browser -----------------------------------------------------------------------------------------------------

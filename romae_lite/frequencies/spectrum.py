@@ -5,19 +5,52 @@ adds up sines, counts errors and takes Fourier transforms; it predicts nothing i
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import numpy as np
+from torch import nn
 
+from ..lab.experiment import numpy_rng
 from ..lab.records import Record, load_all
+from ..masking import hide
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
+from ..training import seeded
+from .data import NOISE, generate
+from .experiment import PAIRED, Frequencies
+from .rivals import harmonic
 
 SCRIPT = Path(__file__).with_suffix(".js")
 UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
 COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set position_scale=99.0"
+
+
+def arrays(exp: Frequencies, model: nn.Module) -> dict[str, np.ndarray]:
+    """What a run keeps for figures: one series for each frequency and pair of PAIRED, at three noise levels.
+
+    frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic
+    (L, C, T): at hidden points a prediction, at observed ones the observation (romae) or a fit (harmonic). The same
+    series whatever the seed and the settings of the model.
+    """
+    rows = [(f, np.nan) for f in PAIRED] + list(combinations_with_replacement(PAIRED, 2))
+    levels = (0.02, NOISE, 0.3)
+    kept = {name: [] for name in ("noisy", "romae", "harmonic")}
+    for noise in levels:
+        tokens = generate(np.array(rows, float), numpy_rng(0, 9), exp.length, noise)
+        hidden = hide(tokens.real, visible=exp.shown, generator=seeded(0, 9))
+        tokens = replace(tokens, positions=tokens.positions * exp.scale, aux=tokens.aux | {"hidden": hidden})
+        noisy = tokens.values[..., 0].double().numpy()
+        kept["noisy"].append(noisy)
+        kept["romae"].append(exp.predict(model, tokens))
+        kept["harmonic"].append(harmonic(noisy, ~hidden.numpy(), noise))
+    return {name: np.stack(values).astype(np.float16) for name, values in kept.items()} | {
+        "frequencies": tokens.aux["frequencies"].numpy().astype(np.int8), "noise": np.array(levels, np.float32),
+        "observed": ~hidden.numpy(), "clean": tokens.aux["clean"].numpy().astype(np.float16),
+    }  # fmt: skip
 
 
 def key(frequencies) -> str:
@@ -63,6 +96,8 @@ def payload(models: Mapping[float, Mapping[str, np.ndarray]]) -> dict:
         waves = np.concatenate([[np.sin(2 * np.pi * f * t), np.cos(2 * np.pi * f * t)] for f in pair if f >= 0])
         sines = np.linalg.lstsq(waves.T, clean[c], rcond=None)[0]
         truth, hidden = sines @ waves, ~observed[c]
+        if not np.allclose(truth, clean[c], atol=5e-3):  # half precision: 1e-3 on values up to 2
+            raise ValueError(f"clean is no sum of sines of {key(pair)} Hz")
         whole = lambda x, truth=truth, hidden=hidden: np.rint((x - truth)[..., hidden] * UNIT).astype(int).tolist()  # noqa: E731
         cases[key(pair)] = {
             "sines": [round(float(s), 4) for s in sines],
@@ -151,8 +186,6 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
 
 def recorded(root: Path | None = None) -> dict[float, list[Record]]:
     """Runs of the preset "small" at every position scale that is recorded, by scale."""
-    from .experiment import Frequencies
-
     scales = sorted({record.config["position_scale"] for record in load_all(root, Frequencies.name).records})
     return {scale: Frequencies.small().replace(position_scale=scale).records(root) for scale in scales}
 

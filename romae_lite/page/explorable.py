@@ -150,7 +150,8 @@ def drawn(
                     result = draw(with_run := [*chosen, (run, run.arrays)])
             # Whatever a file holds, it must not stop the book: arrays may be wrong in any way, and so may the error be.
             except Exception as error:
-                reasons.append(f"{run.path.with_suffix('.npz').name} cannot be used ({error}).")
+                said = error if isinstance(error, ValueError | OSError) else repr(error)
+                reasons.append(f"{run.path.with_suffix('.npz').name} cannot be used ({said}).")
             else:
                 chosen = with_run
                 break

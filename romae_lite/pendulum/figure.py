@@ -5,22 +5,61 @@ Frames, true angles and predictions, the Kalman smoother's among them, come from
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from torch import nn
 
+from ..lab.experiment import Splits
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from . import rivals as predictors
 from .data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
+from .experiment import Pendulum, grey
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001
 COMMAND = "python -m romae_lite run pendulum --preset best --seeds 0"
 NAMES = {"best": "RoMAE, its own token", "paper": "RoMAE, from [CLS]"}
 STYLES = (("blue", ""), ("purple", "6 3"), ("vermillion", "2 3"))  # of predictors, in order: colour and dash
+
+
+def recorded(exp: Pendulum, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+    """What a run keeps for figures.
+
+    by_share (10,), by_number (100,)  mse by the share of the picture left (tenths; nan where none) and by frame
+    mse_half     mse where only every other of the kept frames is shown
+    mse_later    mse where all frames are said to come 20 steps later
+    frames (4, N, 576) uint8, numbers, share (4, N), angles (4, 100), prediction, kalman (4, N, 2): four test clips
+    """
+    test = data.test
+    prediction, target = exp.predict(model, test), test.aux["target"].double().numpy()
+    square = ((prediction - target) ** 2).mean(-1)  # (n, N)
+    number = (test.positions[..., 0] / exp.position_scale).round().long().numpy()
+    tenth = np.minimum((test.aux["share"].numpy() * 10).astype(int), 9)
+    half = test._map(lambda t: t[:, ::2] if t.ndim > 1 and t.shape[1] == exp.keep_frames else t)
+    later = replace(test, positions=test.positions + 20 * exp.position_scale)
+    few = slice(0, 4)
+    frames = grey(test[few])
+    return {
+        "by_share": _means(square, tenth, 10), "by_number": _means(square, number, STEPS),
+        "mse_half": np.float64(exp.score(exp.predict(model, half), half)["mse"]),
+        "mse_later": np.float64(exp.score(exp.predict(model, later), later)["mse"]),
+        "frames": frames.astype(np.uint8), "numbers": number[few].astype(np.int8),
+        "share": test.aux["share"][few].numpy(), "angles": test.aux["angles"][few].numpy(),
+        "prediction": prediction[few].astype(np.float32),
+        "kalman": predictors.kalman(frames, number[few]).astype(np.float32),
+    }  # fmt: skip
+
+
+def _means(value: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """Mean of value within each group, nan where it is empty: (groups,)."""
+    count = np.bincount(group.ravel(), minlength=groups)
+    total = np.bincount(group.ravel(), value.ravel(), groups)
+    return np.divide(total, count, out=np.full(groups, np.nan), where=count > 0)
 
 
 def payload(arrays: Mapping[str, np.ndarray], guesses: Mapping[str, np.ndarray]) -> dict:
@@ -114,9 +153,10 @@ def still(data: dict, clip: int = 0) -> str:
 def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None, source: str = "") -> Explorable:
     """The figure from the arrays of `Pendulum.arrays`; `more` holds predictions of other models for the same clips, by
     name, and `source` says in the caption where all of it comes from."""
+    a = checked(arrays, {"numbers": STEPS}, frames=f"C N {SIZE**2}", numbers="C N", prediction="C N 2")
     smoothed = arrays.get("kalman")
-    if smoothed is None:  # a record of before they were kept
-        smoothed = predictors.kalman(np.float32(arrays["frames"]), np.asarray(arrays["numbers"]))
+    if smoothed is None:  # a record of before it was kept
+        smoothed = predictors.kalman(np.float32(a["frames"]), a["numbers"])
     data = payload(arrays, {name: arrays["prediction"], **(more or {}), "Kalman, told the physics": smoothed})
     data["start"] = opening(data)
     return Explorable(
@@ -135,11 +175,10 @@ def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None,
 @figure("pendulum")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seeds of the presets "best" and "paper", or from one of them."""
-    from .experiment import Pendulum
 
     def draw(runs: list[Drawable]) -> Explorable:
         (first, arrays), *others = runs
-        if any(not np.array_equal(more["frames"], arrays["frames"]) for _, more in others):
+        if any(not np.array_equal(more.get("frames"), arrays["frames"]) for _, more in others):
             raise ValueError(f"its clips are not those of {first.path.stem}")
         said = [f"preset {r.preset}, seed {r.seed}, MSE {r.metrics['mse']:.5f} on 1000 clips" for r, _ in runs]
         source = f"Recorded runs: {'; '.join(said)}. Kalman is a smoother that knows the equation of motion. "

@@ -24,7 +24,8 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
     """What the page needs, as JSON, from the arrays that `PhysioNet.arrays` describes. ValueError names what is missing
     or misshapen."""
     a = checked(
-        arrays, {"minute": HORIZON + 1, "channel": len(CHANNELS), "rank": "M", "shown": "M", "chosen": len(CHANNELS)},
+        arrays, {"minute": HORIZON + 1, "grid": HORIZON + 1, "rank": "M", "shown": "M"}
+        | dict.fromkeys(("channel", "chosen"), len(CHANNELS)),
         minute="M", channel="M", value="M", rank="M", shown="P K", romae="K M", chosen="P C", curve="P K C G",
         grid="G", levels="K", mean=str(len(CHANNELS)), std=str(len(CHANNELS)), start="B",
     )  # fmt: skip
@@ -38,7 +39,7 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
         patients.append(patient | {"curve": [[_whole(c) for c in level] for level in a["curve"][p]]})
     used = sorted({c for patient in patients for c in patient["channel"] + patient["chosen"]})
     return {
-        "scale": SCALE, "horizon": HORIZON, "grid": a["grid"].astype(int).tolist(), "patients": patients,
+        "scale": SCALE, "horizon": HORIZON, "grid": a["grid"].tolist(), "patients": patients,
         "channels": {str(c): {"name": CHANNELS[c], "unit": UNITS[CHANNELS[c]], "mean": float(f"{a['mean'][c]:.5g}"),
                               "std": float(f"{a['std'][c]:.5g}")} for c in used},
     }  # fmt: skip

@@ -11,17 +11,49 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import nn
 
+from ..lab.experiment import Splits, numpy_rng
 from ..lab.records import Record, load_all
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from ..rotary.rotary_clock import frequencies
+from .experiment import Position, width
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # answers travel as whole hundredths
 COMMAND = "python -m romae_lite run position --preset best --seeds 0"
+
+
+def recorded(exp: Position, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+    """What a run keeps for figures: six patterns of tokens moved through the range and beyond, and errors by position.
+
+    offsets (6, tokens), shifts (K,), named (6, K, tokens): tokens at offsets + shift; grid (50,) centres of equal
+    parts of the range, bias and absolute (50,): mean and mean absolute error of the test points in each.
+    """
+    rng = numpy_rng(0, 7)
+    span = exp.high - exp.low
+    offsets = np.sort(rng.uniform(0, 0.4 * span, (6, exp.tokens)), axis=1)
+    shifts = np.linspace(exp.low - 0.2 * span, exp.high - 0.2 * span, 61)
+    where = offsets[:, None] + shifts[:, None]  # (6, K, tokens)
+    tokens = exp.at(where.reshape(-1, exp.tokens), numpy_rng(0, 8))
+    if exp.anchor == "moving":  # with the pattern, ten units before its first token
+        tokens.positions[:, -1, 0] = torch.from_numpy(shifts - 10).repeat(6) * exp.position_scale
+    target = data.test.aux["target"].double().numpy().ravel()
+    error = exp.predict(model, data.test).ravel() - target
+    part = np.clip(((target - exp.low) / span * 50).astype(int), 0, 49)
+    count = np.bincount(part, minlength=50)
+    return {
+        "offsets": offsets.astype(np.float32),
+        "shifts": shifts.astype(np.float32),
+        "named": exp.predict(model, tokens).reshape(where.shape).astype(np.float32),
+        "grid": (exp.low + span * (np.arange(50) + 0.5) / 50).astype(np.float32),
+        "bias": (np.bincount(part, error, 50) / np.maximum(count, 1)).astype(np.float32),
+        "absolute": (np.bincount(part, np.abs(error), 50) / np.maximum(count, 1)).astype(np.float32),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +198,7 @@ def kinds(experiment: str, root: Path | None = None) -> list[list[Record]]:
     """The recorded runs of every kind of model that the figure has a name for, one run for each seed."""
     groups = {}
     found = load_all(root, experiment).records
-    for record in sorted(found, key=lambda r: (r.preset != "paper", len(r.planned.overrides), r.seed)):
+    for record in sorted(found, key=lambda r: (r.preset != "paper", r.seed)):
         kind = (*describe(record), record.config["low"], record.config["high"])
         repeats = blind(record.config) and record.config["size"] != "tiny"
         if kind not in groups and record.tier != "smoke" and told(record) and not repeats:
@@ -177,7 +209,6 @@ def kinds(experiment: str, root: Path | None = None) -> list[list[Record]]:
 @figure("moving_tokens")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the records of the experiment "position": the lowest seed of every kind of model there is."""
-    from .experiment import width
 
     def model(record: Record, arrays: Mapping[str, np.ndarray]) -> Answers:
         name, anchor = describe(record)

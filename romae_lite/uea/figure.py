@@ -1,26 +1,63 @@
 """The window explorable: a multivariate series, which steps a model is shown, and what it then takes the series for.
 
-Every probability was computed by a model beforehand (`UEA.examples`); the page looks them up.
+Every probability was computed by a model beforehand (`recorded`); the page looks them up.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import nn
 
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
+from ..tokens import Tokens, trim
+from ..training import seeded
 from .data import SETS
+from .experiment import UEA
 
 SCRIPT = Path(__file__).with_suffix(".js")
 ENDS = 10  # the window begins and ends at tenths of the series
 COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=BasicMotions"
 
 
+def recorded(exp: UEA, model: nn.Module, test: Tokens, count: int = 8, channels: int = 6) -> dict[str, np.ndarray]:
+    """What a run keeps for it: some test series, and what the model says of parts of them.
+
+    One series of every class in turn, E in all, N steps at most. values (E, N, at most `channels`); step (E, N), -1
+    where there is none; label (E,); rank (E, N), in which order steps are kept; levels (L,), shares that are kept;
+    probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the
+    series: zero where there is none.
+    """
+    label = test.aux["label"].cpu()
+    turn = torch.stack([(label[:i] == label[i]).sum() for i in range(len(label))])  # the how-manieth of its class
+    chosen = (turn * exp.classes + label).argsort(stable=True)[:count]
+    some, levels = trim(test[chosen]), np.array([1.0, 0.6, 0.3, 0.15, 0.07])
+    n, length = some.real.sum(1), some.positions[..., 0].masked_fill(~some.real, 0).amax(1, keepdim=True)
+    rank = torch.rand(some.real.shape, generator=seeded(0, 7)).masked_fill(~some.real, 2).argsort(1).argsort(1)
+    tenth = some.positions[..., 0] / (length + 1) * ENDS
+    windows = [(i, j, k) for i, j in combinations(range(ENDS + 1), 2) for k in range(len(levels))]
+    kept = rank < torch.from_numpy(np.ceil(levels[:, None, None] * n.numpy()[:, None]))  # (L, E, N)
+    seen = torch.stack([some.real & (tenth >= i) & (tenth < j) & kept[k] for i, j, k in windows])  # (windows, E, N)
+    which, e = torch.where(seen.any(2))  # nothing in the window: no answer
+    answer = exp.logits(model, replace(some[e], pad=~seen[which, e])).softmax(1)
+    probability = np.zeros((len(chosen), ENDS + 1, ENDS + 1, len(levels), exp.classes), np.uint8)
+    begin, end, level = np.array(windows)[which].T
+    probability[e, begin, end, level] = (255 * answer).round().to(torch.uint8).numpy()
+    return {
+        "values": some.values[..., :channels].numpy(), "label": label[chosen].numpy().astype(np.int16),
+        "step": some.positions[..., 0].masked_fill(~some.real, -1).numpy().astype(np.int16),
+        "rank": rank.numpy().astype(np.int16), "levels": levels, "probability": probability,
+    }  # fmt: skip
+
+
 def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
-    """What the page needs, as JSON, from the arrays that `UEA.examples` describes. ValueError names what is missing or
+    """What the page needs, as JSON, from the arrays that `recorded` describes. ValueError names what is missing or
     misshapen."""
     names = SETS[dataset].names
     a = checked(
@@ -96,7 +133,7 @@ def still(data: dict) -> str:
 
 
 def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", source: str = "") -> Explorable:
-    """The figure from the arrays of `UEA.examples`; `source` says in the caption where they come from."""
+    """The figure from the arrays of `recorded`; `source` says in the caption where they come from."""
     data = payload(arrays, dataset) | {"start": 0}
     return Explorable(
         name="uea",
@@ -113,7 +150,6 @@ def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", 
 @figure("uea")
 def from_results(dataset: str = "BasicMotions", root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else "paper", of a set."""
-    from .experiment import UEA
 
     def draw(runs: list[Drawable]) -> Explorable:
         ((record, arrays),) = runs
