@@ -14,7 +14,8 @@ from romae_lite import rope
 from romae_lite.elasticc import data as sky
 from romae_lite.elasticc import rivals
 from romae_lite.elasticc.data import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
-from romae_lite.elasticc.experiment import CUTS, DAYS, ELAsTiCC
+from romae_lite.elasticc.experiment import DAYS, ELAsTiCC
+from romae_lite.elasticc.figure import CUTS, recorded
 from romae_lite.lab import claims, records
 from romae_lite.model import count_parameters
 from romae_lite.tokens import Tokens
@@ -327,7 +328,7 @@ def test_arrays(exp, data):
 def test_explored_answers_one_by_one(exp, data):
     """The precomputed answers, asked again: a light curve with some visits taken away by hand."""
     model = exp.build(0)
-    arrays = exp.explored(model, data.test)
+    arrays = recorded(exp, model, data.test)
     assert arrays["answer"].shape[1:] == (CUTS, 64, 14)
     for s, cut, bands in ((0, 4, 63), (3, 19, 21), (5, 0, 2)):
         part = slice(arrays["start"][s], arrays["start"][s + 1])

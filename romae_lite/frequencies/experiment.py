@@ -16,7 +16,7 @@ from ..model import ModelConfig, masked_loss, predicted
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .data import NOISE, TOP, WAVES, draw, generate, waves
+from .data import TOP, WAVES, draw, generate, waves
 from .rivals import harmonic, straight
 
 PAIRED = (1, 5, 9, 12, 15, 18, 21, 24)  # every two of these make a test group
@@ -245,25 +245,7 @@ class Frequencies(Masked):
         return found
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For the explorables: one series for each frequency and pair of PAIRED, at three noise levels.
+        """What the figures draw (`spectrum.arrays`)."""
+        from .spectrum import arrays
 
-        frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic
-        (L, C, T): at hidden points a prediction, at observed ones the observation (romae) or a fit (harmonic). The same
-        series whatever the seed and the settings of the model.
-        """
-        rows = [(f, np.nan) for f in PAIRED] + list(combinations_with_replacement(PAIRED, 2))
-        levels = (0.02, NOISE, 0.3)
-        kept = {name: [] for name in ("noisy", "romae", "harmonic")}
-        for noise in levels:
-            tokens = generate(np.array(rows, float), numpy_rng(0, 9), self.length, noise)
-            hidden = hide(tokens.real, visible=self.shown, generator=seeded(0, 9))
-            tokens.positions.mul_(self.scale)
-            tokens = Tokens(values=tokens.values, positions=tokens.positions, aux=dict(tokens.aux, hidden=hidden))
-            noisy = tokens.values[..., 0].double().numpy()
-            kept["noisy"].append(noisy)
-            kept["romae"].append(self.predict(model, tokens))
-            kept["harmonic"].append(harmonic(noisy, ~hidden.numpy(), noise))
-        return {name: np.stack(values).astype(np.float16) for name, values in kept.items()} | {
-            "frequencies": tokens.aux["frequencies"].numpy().astype(np.int8), "noise": np.array(levels, np.float32),
-            "observed": ~hidden.numpy(), "clean": tokens.aux["clean"].numpy().astype(np.float16),
-        }  # fmt: skip
+        return arrays(self, model)

@@ -188,42 +188,16 @@ class Pendulum(Experiment):
         return {f"{key}_{name}": v for name, guess in guesses.items() for key, v in self.score(guess, test).items()}
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For figures and the explorable.
+        """What the figures draw (`figure.recorded`)."""
+        from .figure import recorded
 
-        by_share (10,), by_number (100,)  mse by the share of the picture left (tenths; nan where none) and by frame
-        mse_half     mse where only every other of the kept frames is shown
-        mse_later    mse where all frames are said to come 20 steps later
-        frames (4, N, 576) uint8, numbers, share (4, N), angles (4, 100), prediction (4, N, 2): four test clips
-        """
-        test = data.test
-        prediction, target = self.predict(model, test), test.aux["target"].double().numpy()
-        square = ((prediction - target) ** 2).mean(-1)  # (n, N)
-        number = (test.positions[..., 0] / self.position_scale).round().long().numpy()
-        tenth = np.minimum((test.aux["share"].numpy() * 10).astype(int), 9)
-        half = test._map(lambda t: t[:, ::2] if t.ndim > 1 and t.shape[1] == self.keep_frames else t)
-        later = replace(test, positions=test.positions + 20 * self.position_scale)
-        few = slice(0, 4)
-        return {
-            "by_share": _means(square, tenth, 10), "by_number": _means(square, number, STEPS),
-            "mse_half": np.float64(self.score(self.predict(model, half), half)["mse"]),
-            "mse_later": np.float64(self.score(self.predict(model, later), later)["mse"]),
-            "frames": grey(test[few]).astype(np.uint8), "numbers": number[few].astype(np.int8),
-            "share": test.aux["share"][few].numpy(), "angles": test.aux["angles"][few].numpy(),
-            "prediction": prediction[few].astype(np.float32),
-        }  # fmt: skip
+        return recorded(self, model, data)
 
 
 def grey(tokens: Tokens) -> np.ndarray:
     """Grey levels as the camera gave them, whole numbers from 0 to 255: (n, N, 576) float32."""
     mean, std = tokens.aux["grey"].T[:, :, None, None]
     return ((tokens.values * std + mean) * 255).round().cpu().numpy()
-
-
-def _means(value: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
-    """Mean of value within each group, nan where it is empty: (groups,)."""
-    count = np.bincount(group.ravel(), minlength=groups)
-    total = np.bincount(group.ravel(), value.ravel(), groups)
-    return np.divide(total, count, out=np.full(groups, np.nan), where=count > 0)
 
 
 def mirrored(batch: Tokens, flip: Tensor) -> Tokens:

@@ -217,31 +217,10 @@ class Position(Experiment):
         }
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For figures: six patterns of tokens moved through the range and beyond, and errors by true position.
+        """What the figures draw (`moving_tokens.recorded`)."""
+        from .moving_tokens import recorded
 
-        offsets (6, tokens), shifts (K,), named (6, K, tokens): tokens at offsets + shift; grid (50,) centres of equal
-        parts of the range, bias and absolute (50,): mean and mean absolute error of the test points in each.
-        """
-        rng = numpy_rng(0, 7)
-        span = self.high - self.low
-        offsets = np.sort(rng.uniform(0, 0.4 * span, (6, self.tokens)), axis=1)
-        shifts = np.linspace(self.low - 0.2 * span, self.high - 0.2 * span, 61)
-        where = offsets[:, None] + shifts[:, None]  # (6, K, tokens)
-        tokens = self.at(where.reshape(-1, self.tokens), numpy_rng(0, 8))
-        if self.anchor == "moving":  # with the pattern, ten units before its first token
-            tokens.positions[:, -1, 0] = torch.from_numpy(shifts - 10).repeat(6) * self.position_scale
-        target = data.test.aux["target"].double().numpy().ravel()
-        error = self.predict(model, data.test).ravel() - target
-        part = np.clip(((target - self.low) / span * 50).astype(int), 0, 49)
-        count = np.bincount(part, minlength=50)
-        return {
-            "offsets": offsets.astype(np.float32),
-            "shifts": shifts.astype(np.float32),
-            "named": self.predict(model, tokens).reshape(where.shape).astype(np.float32),
-            "grid": (self.low + span * (np.arange(50) + 0.5) / 50).astype(np.float32),
-            "bias": (np.bincount(part, error, 50) / np.maximum(count, 1)).astype(np.float32),
-            "absolute": (np.bincount(part, np.abs(error), 50) / np.maximum(count, 1)).astype(np.float32),
-        }
+        return recorded(self, model, data)
 
 
 @dataclass(frozen=True, kw_only=True)

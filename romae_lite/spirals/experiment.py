@@ -142,33 +142,7 @@ class Spirals(Masked):
         return found
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For the explorable: six test spirals, their points uncovered one after the other, and what RoMAE and the
-        Bayes-optimal predictor make of the first k of them."""
-        if self.irregular:  # the explorable draws all spirals over one grid
-            return {}
-        counts = np.array([3, 5, 8, 12, 16, 20, 25, 30, 35, 45, 60, 74])
-        chosen = torch.cat([(data.test.aux["clockwise"] == c).nonzero()[:3, 0] for c in (True, False)])
-        few = data.test[chosen]
-        n, points = few.values.shape[:2]
-        order = torch.argsort(torch.rand(n, points, generator=seeded(0, 5)), dim=1)  # (n, 75)
-        theta = few.positions[..., 0].numpy() / self.scale
-        noisy = few.values.double().numpy()
-        romae, bayes = (np.empty((n, len(counts), points, 2), np.float32) for _ in range(2))
-        for k, count in enumerate(counts):
-            observed = torch.zeros(n, points, dtype=torch.bool).scatter_(1, order[:, :count], True)
-            romae[:, k] = self.everywhere(model, few, observed)
-            bayes[:, k] = rivals.bayes(theta, noisy, observed.numpy())
-        return {
-            "theta": theta[0].astype(np.float32), "chirality": few.aux["clockwise"].numpy().astype(np.int8),
-            "clean": few.aux["clean"].numpy().astype(np.float32), "noisy": noisy.astype(np.float32),
-            "order": order.numpy().astype(np.int16), "counts": counts.astype(np.int16), "romae": romae, "bayes": bayes,
-        }  # fmt: skip
+        """What the figure draws (`figure.recorded`)."""
+        from .figure import recorded
 
-    def everywhere(self, model: nn.Module, tokens: Tokens, observed: Tensor) -> np.ndarray:
-        """Predicted curve at all 75 angles, (n, 75, 2): at an observed point, the prediction is made without it."""
-        out = self.predict(model, tokens, ~observed)
-        for i in range(int(observed.sum(1).max())):
-            # hide the i-th observed point of every spiral as well, and keep what is predicted there
-            nth = (observed.cumsum(1) == i + 1) & observed
-            out = torch.where(nth[..., None], self.predict(model, tokens, ~observed | nth), out)
-        return out.numpy()
+        return recorded(self, model, data)

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..batching import trim
 from ..lab.classification import Classification
 from ..lab.experiment import Splits, numpy_rng, setting
 from ..model import RoMAE, RoMAEPredictor
@@ -235,7 +234,9 @@ class UEA(Classification):
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
         """confusion (K, K) of the test set; dropped (S,) larger shares of its steps missing, accuracy_dropped (S,) what
-        is left of the accuracy then, mean of five draws; and for the explorable what `examples` returns."""
+        is left of the accuracy then, mean of five draws; and what the explorable draws (`figure.recorded`)."""
+        from .figure import recorded
+
         shares = [self.dropped, *(share for share in (0.5, 0.7, 0.8, 0.9, 0.95) if share > self.dropped)]
 
         def accuracy(share: float, draw: int) -> float:
@@ -246,38 +247,7 @@ class UEA(Classification):
             np.mean([accuracy(share, draw) for draw in range(5 if share > self.dropped else 1)]) for share in shares
         ]
         curve = {"dropped": np.array(shares), "accuracy_dropped": np.array(found)}
-        return super().arrays(model, data) | curve | self.examples(model, data.test)
-
-    def examples(self, model: nn.Module, test: Tokens, count: int = 8, channels: int = 6) -> dict[str, np.ndarray]:
-        """Some test series, seen through a window: what the explorable shows.
-
-        One series of every class in turn, E in all, N steps at most. values (E, N, at most `channels`); step (E, N), -1
-        where there is none; label (E,); rank (E, N), in which order steps are kept; levels (L,), shares that are kept;
-        probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the
-        series: zero where there is none.
-        """
-        label = test.aux["label"].cpu()
-        turn = torch.stack([(label[:i] == label[i]).sum() for i in range(len(label))])  # the how-manieth of its class
-        chosen = (turn * self.classes + label).argsort(stable=True)[:count]
-        some, levels = trim(test[chosen]), np.array([1.0, 0.6, 0.3, 0.15, 0.07])
-        n, length = some.real.sum(1), some.positions[..., 0].masked_fill(~some.real, 0).amax(1, keepdim=True)
-        rank = torch.rand(some.real.shape, generator=seeded(0, 7)).masked_fill(~some.real, 2).argsort(1).argsort(1)
-        tenth = some.positions[..., 0] / (length + 1) * 10
-        probability = np.zeros((len(chosen), 11, 11, len(levels), self.classes), np.uint8)
-        for i, j in np.ndindex(11, 11):
-            inside = some.real & (tenth >= i) & (tenth < j)
-            for k, share in enumerate(levels):
-                seen = inside & (rank < torch.from_numpy(np.ceil(share * n.numpy()))[:, None])
-                there = seen.any(1)  # nothing in the window: no answer
-                if there.any():
-                    part = replace(some[there], pad=~seen[there])
-                    answer = self.logits(model, part).softmax(1)
-                    probability[there.numpy(), i, j, k] = (255 * answer).round().to(torch.uint8).numpy()
-        return {
-            "values": some.values[..., :channels].numpy(), "label": label[chosen].numpy().astype(np.int16),
-            "step": some.positions[..., 0].masked_fill(~some.real, -1).numpy().astype(np.int16),
-            "rank": rank.numpy().astype(np.int16), "levels": levels, "probability": probability,
-        }  # fmt: skip
+        return super().arrays(model, data) | curve | recorded(self, model, data.test)
 
 
 def stratified(label: np.ndarray, parts: int, rng: np.random.Generator) -> np.ndarray:

@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, seeded_build, setting
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..model import ModelConfig, RoMAEPredictor, size
 from ..tokens import Tokens
+from ..training import seeded_build
 
 POINTS, NOISE = 8, 0.1
 
