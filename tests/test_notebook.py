@@ -102,7 +102,7 @@ REFUSED = {  # what is given, and what the message says
     "half a seed": ({"seed": 0.5}, "seed is 0.5; it must be int, at least 0"),
     "a seed of text": ({"seed": "0"}, "seed is '0'; it must be int, at least 0"),
     "a true seed": ({"seed": True}, "seed is True; it must be int, at least 0"),
-    "too many": ({"count": 10**12}, "count is 10{12}; it must be int, at least 1 and at most 1000"),
+    "too many": ({"count": 10**12}, "count is 10{12}; it must be int, at least 1, at most 1000"),
     "no choice": ({"schedule": "linear"}, "schedule is 'linear'; choose one of 'cosine'"),
 }
 

@@ -43,7 +43,7 @@ class Parameters:
         """The experiment with the parameters put in.
 
         experiment: or its class, where the chapter has the parameter `preset`, which chooses what to start from.
-        others: parameters that are no settings of the experiment, as name=(type, least value[, largest value]).
+        others: parameters that are no settings of the experiment, as name=(type[, least value[, largest value]]).
         Raises TypeError or ValueError naming the parameter and what it accepts.
         """
         if self.given is None:  # once: what is new after this are the chapter's own names
@@ -54,7 +54,7 @@ class Parameters:
             names = ", ".join(map(repr, sorted(self.overwritten)))
             raise TypeError(f"{names} is no parameter of this chapter: its first cell has something else of that name")
         if isinstance(experiment, type):
-            others["preset"] = (str, "")
+            others["preset"] = (str,)
         given = {name: self.namespace[name] for name in self.given if name in self.namespace}
         known = sorted({*others, *(field.name for field in fields(experiment))})
         for name, value in given.items():
@@ -64,11 +64,11 @@ class Parameters:
                 raise TypeError(f"{name!r} is no parameter of this chapter.{hint} It has {', '.join(known)}")
             if not isinstance(value, SCALAR):
                 raise TypeError(f"{name} is {value!r}; it must be a number, a string, True, False or None")
-        for name, (kind, least, *largest) in others.items():
+        for name, (kind, *bounds) in others.items():
             value = given.get(name)
-            if type(value) is not kind or value < least or (largest and value > largest[0]):
-                limits = f"at least {least!r}" + "".join(f" and at most {limit!r}" for limit in largest)
-                raise TypeError(f"{name} is {value!r}; it must be {kind.__name__}, {limits}")
+            if type(value) is not kind or (bounds and value < bounds[0]) or (bounds[1:] and value > bounds[1]):
+                limits = (f"{words} {bound}" for words, bound in zip(("at least", "at most"), bounds, strict=False))
+                raise TypeError(f"{name} is {value!r}; it must be {', '.join((kind.__name__, *limits))}")
         if isinstance(experiment, type):
             experiment = experiment.preset(given["preset"])
         experiment = experiment.replace(**{name: value for name, value in given.items() if name not in others})
