@@ -46,7 +46,7 @@ class Frequencies(Masked):
         ("paper", 5),
         ("paper", 5, {"length": 300}),
     )
-    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D13", "D16")
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D13", "D16", "D44", "D45")
 
     epochs: int = setting(200, "passes over the training set", low=1)
     batch: int = setting(248, "samples per step (their notebook)", low=1)

@@ -35,7 +35,7 @@ class Pendulum(Experiment):
         ("paper", 5, {"readout": "frame"}),
         ("paper", 5, {"pixels": "true"}),
     )
-    deviations = ("D1", "D2", "D6", "D13", "D22", "D23", "D24", "D25")
+    deviations = ("D1", "D2", "D6", "D13", "D22", "D23", "D24", "D25", "D43")
 
     epochs: int = setting(50, "passes over the training set", low=1)
     batch: int = setting(16, "clips per step", low=1)

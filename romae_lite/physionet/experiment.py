@@ -43,7 +43,7 @@ class PhysioNet(Masked):
         ("paper", 5),
         ("paper_tokens", 5),
     )
-    deviations = ("D1", "D2", "D3", "D5", "D6", "D13", "D19", "D20", "D21")
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D13", "D19", "D20", "D21", "D38", "D39")
 
     epochs: int = setting(200, "passes over the training set", low=1)
     batch: int = setting(16, "records per step", low=1)

@@ -54,7 +54,7 @@ class Position(Experiment):
         ("paper", 5, {"size": "small"}),
         ("paper", 5, {"size": "base"}),
     )
-    deviations = ("D1", "D2", "D6", "D7", "D13", "D15")
+    deviations = ("D1", "D2", "D6", "D7", "D13", "D15", "D43")
 
     epochs: int = setting(10, "passes over the training set", low=1)
     batch: int = setting(64, "samples per step", low=1)
@@ -238,7 +238,7 @@ class PositionRange(Position):
         ("paper", 5),
         ("paper", 5, {"high": 1000.0}),
     )
-    deviations = ("D1", "D2", "D6", "D7", "D13", "D15")
+    deviations = ("D1", "D2", "D6", "D7", "D13", "D15", "D43")
 
     lr: float = setting(5e-6, "peak learning rate at high = 100; divided by high / 100", low=1e-12, high=10)
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))

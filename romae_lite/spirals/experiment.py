@@ -34,7 +34,7 @@ class Spirals(Masked):
         # the other recipe, of D.7's text: the 10,000 steps of the authors' stored checkpoint, warm-up as saved with it
         ("paper", 1, {"epochs": 400, "lr": 1e-3, "batch": 8, "warmup_share": 0.02}),
     )
-    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D10", "D13", "D14", "D35")
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D10", "D13", "D14", "D35", "D37")
 
     epochs: int = setting(500, "passes over the training set (Table 19; the paper's text says 400)", low=1)
     warmup_share: float = setting(4 / 7, "share of steps that warm up: Table 19's 2000 of 3500", low=0, high=1)

@@ -50,7 +50,7 @@ class Synthetic(Masked):
         ("paper", 2, {"position_scale": 50.0}),
         ("paper", 1, {"grid": "hetvae"}),
     )
-    deviations = ("D1", "D2", "D3", "D5", "D6", "D9", "D10", "D13", "D17", "D18")
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D9", "D10", "D13", "D17", "D18", "D37")
 
     epochs: int = setting(50, "passes over the training set", low=1)
     batch: int = setting(8, "samples per step", low=1)

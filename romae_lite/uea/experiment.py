@@ -65,7 +65,10 @@ class UEA(Classification):
         ("paper", 3, {"dataset": "CharacterTrajectories", "precision": "bf16"}),
         ("paper", 5, {"dataset": "Heartbeat", "folds": 5, "precision": "bf16"}),
     )
-    deviations = ("D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30")
+    deviations = (
+        "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30", "D36", "D41", "D42",
+        "D43", "D46",
+    )  # fmt: skip
 
     # FOLLOWS: None stands for the set's own, which is what they are once the experiment is made
     epochs: int | None = setting(None, "passes over the training set", low=1)
