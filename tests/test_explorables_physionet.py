@@ -102,17 +102,6 @@ def test_arrays_are_small_and_uncover_whole_minutes(trained, tmp_path):
         assert len(set(arrays["chosen"][p])) == 6
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [("romae", np.zeros((3, 3)), "romae has shape"), ("curve", np.full((3, K, 6, 49), np.nan), "curve holds")],
-)
-def test_misshapen_arrays_are_named(name, value, message):
-    with pytest.raises(ValueError, match=message):
-        patient.payload(made_up() | {name: value})
-    with pytest.raises(ValueError, match="lack value"):
-        patient.payload({k: v for k, v in made_up().items() if k != "value"})
-
-
 def test_comes_from_a_record(tmp_path):
     nothing = gallery("patient", root=tmp_path)
     assert nothing.data is None and patient.COMMAND in nothing.html()

@@ -245,7 +245,7 @@ class Frequencies(Masked):
         return found
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """What the figures draw (`spectrum.arrays`)."""
-        from .spectrum import arrays
+        """What the figures draw (`spectrum.recorded`)."""
+        from .spectrum import recorded
 
-        return arrays(self, model)
+        return recorded(self, model)
