@@ -19,7 +19,7 @@ K = 7
 @pytest.fixture(scope="module")
 def trained():
     """A model that was never trained, its data, and its arrays."""
-    exp = PhysioNet.quick().replace(records=60, encoder="16x2x1x32", decoder="16x2x1x32")
+    exp = PhysioNet.quick().replace(patients=60, encoder="16x2x1x32", decoder="16x2x1x32")
     model, data = exp.build(0), exp.data(0)
     return exp, model, data, exp.arrays(model, data)
 

@@ -517,7 +517,7 @@ def test_a_baseline_whose_library_is_missing_costs_no_run(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setattr(sys.modules[f"romae_lite.{name}.experiment"], "find_spec", lambda _: None)
     exp = EXPERIMENTS[name].quick()
-    exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(records=20)
+    exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(patients=20)
     found = exp.compare(exp.data(0))
     assert found and not any(key.endswith(("_forest", "_boosted")) for key in found)
 
@@ -635,7 +635,7 @@ SMALLEST = dict(encoder="8x1x1x8", decoder="8x1x1x8", epochs=1)
     [
         ("spirals", SMALLEST | dict(n_train=2, n_valid=1, n_test=100, mask_ratio=0.9333, irregular=True)),
         ("frequencies", SMALLEST | dict(n_train=1, n_valid=1, n_test=1, per_group=1, observed=1, keep="best")),
-        ("physionet", SMALLEST | dict(records=20, mask_ratio=0.98)),
+        ("physionet", SMALLEST | dict(patients=20, mask_ratio=0.98)),
         ("elasticc", SMALLEST | dict(n_train=20, n_test=20, per_band=2, alert_mask=True)),
         ("uea", SMALLEST | dict(source="simulated", dropped=0.9, mask_ratio=0.98, pretrain_epochs=1)),
         ("position", dict(size="8x1x1x8", epochs=1, n_train=1, n_valid=1, n_test=1, tokens=1, low=-1e9, high=1e9)),

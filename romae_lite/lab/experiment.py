@@ -83,6 +83,9 @@ class Experiment:
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
+        hidden = [name for name in vars(cls).get("__annotations__", ()) if callable(getattr(Experiment, name, None))]
+        if hidden:
+            raise TypeError(f"the setting {hidden[0]!r} would hide the method of that name; choose another name")
         if "name" in vars(cls):
             EXPERIMENTS.register(cls.name, cls)
 

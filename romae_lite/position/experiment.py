@@ -32,7 +32,7 @@ class Position(Experiment):
     """Naming the positions of ten tokens (Table 1, chapter 02). The defaults are Table 17."""
 
     name = "position"
-    chapter = 3
+    chapter = 2
     tiers = Experiment.tiers | {"control": "own"}
     variants = frozenset({"size", "cls"})
     campaign = (
@@ -223,7 +223,7 @@ class PositionRange(Position):
     """How the error of one named position depends on where it is (Figure 2, chapter 02). The defaults are Table 16."""
 
     name = "position_range"
-    chapter = 3
+    chapter = 2
     variants = frozenset({"high"})
     campaign = (
         ("best", 5),
