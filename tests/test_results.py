@@ -50,7 +50,7 @@ plain = st.recursive(st.none() | st.booleans() | st.integers() | numbers | st.te
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.dictionaries(st.text(), plain), st.dictionaries(st.text(), numbers, min_size=1))
+@given(st.dictionaries(st.text(), plain), st.dictionaries(st.text().map("any {}".format), numbers, min_size=1))
 def test_any_settings_and_metrics_come_back(tmp_path_factory, config, metrics):
     written = record(config=config, metrics=metrics)
     assert load(written.save(tmp_path_factory.mktemp("r") / "x.json")) == written
