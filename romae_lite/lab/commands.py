@@ -1,7 +1,8 @@
-"""Command line: python -m romae_lite list | run | campaign | report."""
+"""Command line: python -m romae_lite list | run | campaign | report | verify | export."""
 
 import argparse
 import dataclasses
+import os
 import re
 import signal
 import sys
@@ -39,6 +40,22 @@ def main(arguments: list[str] | None = None) -> int:
     add.add_argument("experiments", nargs="*", help="only these")
     add.add_argument("--budget", type=seconds, default=float("inf"), help="for example 90s, 60m or 2h")
     add.add_argument("--device", choices=("cpu",))
+    for add in (commands.choices["run"], commands.choices["campaign"]):
+        add.add_argument(
+            "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
+            help="record although romae_lite/ differs from its commit; such a record counts for no outcome",
+        )  # fmt: skip
+
+    add = commands.add_parser("verify", help="run recorded runs again and compare")
+    add.add_argument("--sample", type=int, default=5, metavar="N", help="how many, those verified longest ago first")
+    add.add_argument("--experiment", help="only this one's")
+    add.add_argument("--budget", type=seconds, default=float("inf"), help="for example 90s, 60m or 2h")
+    add.add_argument("--seed", type=int, default=0, help="of the draw among records never verified")
+    add.add_argument("--write", action="store_true", help="note in results/verified.json what was verified when")
+    add.add_argument("--records", action="store_true", help="run nothing; look whether the records are whole")
+
+    add = commands.add_parser("export", help="all records as one CSV, and its schema beside it")
+    add.add_argument("path", metavar="results.csv")
 
     add = commands.add_parser("report", help="every claim of the paper, and ours beside it")
     add.add_argument("experiments", nargs="*", help="only these")
@@ -83,10 +100,13 @@ def do_run(options) -> int:
             experiment=options.experiment, preset=options.preset, seed=seed, overrides=tuple(options.overrides)
         )
         if options.baselines:
+            refuse_uncommitted(options)
             runs.rescore(planned)
             print(f"{planned.path}: baselines renewed")
             continue
         had = planned.path.exists() and not options.force
+        if not had:
+            refuse_uncommitted(options)
         record = runs.run(planned, log=printer(), device=options.device, force=options.force)
         print(f"{planned.path}{' (already recorded)' if had else ''}")
         for name, value in record.metrics.items():
@@ -94,12 +114,44 @@ def do_run(options) -> int:
     return 0
 
 
+def refuse_uncommitted(options) -> None:
+    if not options.uncommitted and runs.commit().endswith("+"):
+        raise ValueError(
+            "the files of romae_lite/ differ from their commit, so nobody could repeat what is recorded now; commit "
+            "first, or say --uncommitted: the commit in the record then ends in +, and it counts for no outcome"
+        )
+
+
 def do_campaign(options) -> int:
+    refuse_uncommitted(options)
     done = runs.campaign(
         options.experiments or None, budget=options.budget, report=print, log=printer, device=options.device
     )
     left = runs.missing(options.experiments or None)
     print(f"{len(done)} recorded, {len(left)} still missing")
+    return 0
+
+
+def do_verify(options) -> int:
+    if options.records:
+        from .audit import audit
+
+        found = audit()
+        print(*found.notes, *found.problems, f"{len(found.problems)} problems", sep="\n")
+        return int(bool(found.problems))
+    from .verify import verify
+
+    outcomes = verify(
+        options.experiment, sample=options.sample, seed=options.seed, budget=options.budget, write=options.write,
+        report=lambda line: print(line, flush=True),
+    )  # fmt: skip
+    return int(not all(outcome.ok for outcome in outcomes))
+
+
+def do_export(options) -> int:
+    from .export import export
+
+    print(*export(options.path), sep="\n")
     return 0
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from ..model import count_parameters
-from ..training import CheckpointError, Interrupted, accelerator_for
+from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import records
 from .classification import pretraining
 from .experiment import Splits
@@ -230,7 +230,7 @@ def peak_memory_mb(device: torch.device) -> float:
 
 def versions() -> dict[str, str]:
     packages = {name: importlib.metadata.version(name) for name in ("torch", "accelerate", "numpy", "scipy")}
-    return {"python": platform.python_version(), **packages}
+    return {"python": platform.python_version(), **packages, "numerics": str(NUMERICS)}
 
 
 def commit() -> str:
