@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     add = commands.add_parser("verify", help="run recorded runs again and compare")
     add.add_argument("--sample", type=int, default=5, metavar="N", help="how many, those verified longest ago first")
     add.add_argument("--experiment", help="only this one's")
-    add.add_argument("--budget", type=seconds, default=float("inf"), help="for example 90s, 60m or 2h")
+    add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
     add.add_argument("--seed", type=int, default=0, help="of the draw among records never verified")
     add.add_argument("--write", action="store_true", help="note in results/verified.json what was verified when")
     add.add_argument("--records", action="store_true", help="run nothing; look whether the records are whole")

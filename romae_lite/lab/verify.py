@@ -19,6 +19,7 @@ import torch
 from ..files import atomic_write
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
+from . import subjects
 from .planned import results_dir
 from .records import Record, load_all
 from .runs import commit
@@ -100,6 +101,10 @@ def verify(
     here, or by its record more than is left of ``budget`` seconds, is passed over. ``write`` notes in
     results/verified.json when a record was verified, at which commit, what was compared and the largest difference.
     """
+    if sample < 1:
+        raise ValueError(f"sample is {sample}; it must be at least 1")
+    if experiment is not None:
+        subjects.experiment(experiment)  # refuses a name that is none
     found = load_all(experiment=experiment).records
     ages = Counter(numerics(r) for r in found)
     for age in sorted(set(ages) - {NUMERICS}):
@@ -150,6 +155,8 @@ def cost(record: Record) -> float:
 
 def again(record: Record, end: float = math.inf) -> Outcome:
     """Train once more with the settings of a record, at the latest until ``end`` by `time.monotonic`, and compare."""
+    if not record.command.startswith("python "):
+        return Outcome(record, reason="several processes shared it; only its own command repeats it")
     exp, whole, entries = record.planned.build(), record.wall_seconds <= SHORT, []
     device = "cpu" if record.device.startswith("cpu") else None
     accelerator = accelerator_for(exp.precision, device)
