@@ -1,5 +1,5 @@
 # make book    the website, from the committed notebooks     (nothing is trained, nothing is downloaded but packages)
-# make test    every check
+# make test    every check, before a change is merged
 # make help    the other targets
 
 PYTHON ?= python3
@@ -9,10 +9,10 @@ SITE   := _build/html
 BOOK   := $(BIN)/jupyter-book build . --toc book/_toc.yml -W --keep-going --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve notebooks run bench picture address clean
+.PHONY: help book test test-fast test-package test-full serve notebooks run bench picture address clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 14
 
 # The environment: made again whenever the requirements change.
 $(STAMP): pyproject.toml constraints.txt
@@ -25,12 +25,23 @@ book: $(STAMP)  ## build the website, warnings are errors
 	$(BOOK)
 	@echo "Open $(CURDIR)/$(SITE)/index.html, or run 'make serve' and open http://localhost:8000"
 
-# One thread for each of the two workers: they share the cores, and numbers depend on the thread count in the last digits.
-test: export OMP_NUM_THREADS ?= 1
-test: $(STAMP)  ## lint, unit, property, notebook, papermill, book and browser tests
-	$(BIN)/ruff check .
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests notebooks \
-	  --nbval-lax --nbval-current-env --nbval-cell-timeout=600
+# One thread for each worker: they share the cores, and numbers depend on the thread count in the last digits.
+test test-fast test-package test-full: export OMP_NUM_THREADS ?= 1
+WORKERS ?= 2
+CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && \
+  $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests -m
+
+test: $(STAMP)  ## every check of a pull request: lint, unit, property, notebook, papermill, book and browser tests
+	$(CHECK) "not weekly"
+
+test-fast: $(STAMP)  ## lint and unit tests, in three minutes
+	$(CHECK) "not weekly and not slow and not book"
+
+test-package: $(STAMP)  ## the package alone: no notebook, no browser, no book
+	$(CHECK) "not weekly and not book"
+
+test-full: $(STAMP)  ## what runs weekly: also the chapters at full size, and all of them on a pretended GPU
+	$(CHECK) ""
 
 serve: book  ## serve the website on http://localhost:8000
 	$(BIN)/python -m http.server -d $(SITE) 8000 --bind 127.0.0.1

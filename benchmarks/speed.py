@@ -21,9 +21,9 @@ import torch
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 from benchmarks import straightforward  # noqa: E402
-from romae_lite.lab.experiment import masked_loss, numpy_rng  # noqa: E402
+from romae_lite.lab.experiment import numpy_rng  # noqa: E402
 from romae_lite.masking import hide, split, take  # noqa: E402
-from romae_lite.model import ModelConfig, RoMAE, size  # noqa: E402
+from romae_lite.model import ModelConfig, RoMAE, masked_loss, size  # noqa: E402
 from romae_lite.rope import PositionEncoding  # noqa: E402
 from romae_lite.spirals.data import generate  # noqa: E402
 from romae_lite.tokens import Tokens  # noqa: E402

@@ -43,8 +43,15 @@ def succeeds(work: Callable, *arguments) -> bool:
     return False
 
 
+def no_folder(result: Path) -> None:
+    """DataError where a folder stands in the place of the result."""
+    if result.is_dir():
+        raise DataError(f"{result} is a folder; it stands where the result belongs, so move it away")
+
+
 def finished(result: Path, check: Callable[[], None], chosen: argparse.Namespace) -> bool:
     """Whether a result is there and passes `check`, which raises DataError where it does not; says what it found."""
+    no_folder(result)
     if chosen.force or not result.exists():
         return False
     try:

@@ -36,17 +36,16 @@ import os
 import re
 import shutil
 import sys
-import tarfile
 import warnings
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from _common import download, options, succeeds  # first: it finds the package
+from _common import download, no_folder, options, succeeds  # first: it finds the package
 
 from romae_lite.elasticc.data import BANDS, CLASSES, PREPARED, TAXONOMY, DataError
+from romae_lite.lab.data import limited, members
 
 HOME = "https://portal.nersc.gov/cfs/lsst/DESC_TD_PUBLIC/ELASTICC/TRAINING_SAMPLES/"
 ARCHIVE = "FULL_ELASTICC_TRAIN.tar"
@@ -55,6 +54,7 @@ PREFIX = {"Cepheid": "1000000", "d-Sct": "2000000"}  # before ids that are not u
 FLAT = {"time": np.float64, "band": np.int8, "flux": np.float32, "error": np.float32, "flags": np.int32}
 FOLDS, TEST = 5, 1000
 END = -777  # SNANA's MJD of the row after a light curve
+LARGEST = 2**31  # bytes of an unpacked .FITS, all of which are read into memory
 
 
 class Pair(NamedTuple):
@@ -85,6 +85,7 @@ def prepare(chosen: argparse.Namespace) -> None:
     import h5py
 
     result = chosen.out / PREPARED
+    no_folder(result)
     if chosen.source is None and not chosen.download:
         if result.exists() and not chosen.force:
             if not made_from(result):
@@ -159,7 +160,10 @@ def table(path: Path, columns: tuple[str, ...]) -> dict[str, np.ndarray]:
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*truncated.*")
             # unpacked here, since astropy stops reading before gzip's checksum
-            whole = io.BytesIO(gzip.decompress(path.read_bytes())) if path.suffix == ".gz" else path
+            whole = path
+            if path.suffix == ".gz":
+                with gzip.open(path) as packed:
+                    whole = io.BytesIO(limited(iter(lambda: packed.read(1 << 20), b""), LARGEST, str(path)))
             with fits.open(whole, memmap=False) as file:
                 rows = file[1].data
                 if missing := set(columns) - set(rows.names):
@@ -185,7 +189,8 @@ def read(pair: Pair, skip_bad: bool) -> Objects:
         "time": rows["MJD"], "band": band, "flux": rows["FLUXCAL"], "error": rows["FLUXCALERR"],
         "flags": rows["PHOTFLAG"],
     }  # fmt: skip
-    columns = {name: columns[name].astype(kind) for name, kind in FLAT.items()}
+    with np.errstate(over="ignore"):  # `check` names what float32 does not hold
+        columns = {name: columns[name].astype(kind) for name, kind in FLAT.items()}
     ends = columns["time"] == END
     pointers = np.stack([head[name] for name in ("NOBS", "PTROBS_MIN", "PTROBS_MAX")], axis=1).tolist()
     owners = np.zeros(len(ends), int)  # of each row
@@ -372,6 +377,8 @@ def columns_of(path: Path) -> dict[str, list]:
     with open(path, newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         names, rows = reader.fieldnames or (), list(reader)
+    if long := next((number for number, row in enumerate(rows, start=2) if None in row), None):
+        raise ValueError(f"row {long} has more cells than there are columns")
     return {name: [row[name] for row in rows] for name in names}
 
 
@@ -398,9 +405,13 @@ def located(sets: dict[str, np.ndarray], ids: np.ndarray, path: Path, skip_bad: 
 
 
 def unpack(archive: Path, folder: Path, force: bool) -> Path:
-    """Unpack a .tar to a folder of its own, once. DataError naming the archive and the last good file where it is cut
-    off."""
+    """Unpack a .tar to a folder of its own, once. DataError naming the archive where it is damaged or holds what it
+    should not (see `members`); nothing of it is left then."""
+    if archive.stem in ("", ".", ".."):  # the folder that is emptied would be another
+        raise DataError(f"{archive} without its ending is {archive.stem!r}, which names no folder; rename it")
     target = folder / archive.stem
+    if target.resolve() in archive.resolve().parents:
+        raise DataError(f"{archive} lies in {target}, which is emptied before it is unpacked there; move it away")
     done = target / ".done"
     stamp = f"{archive.name} {archive.stat().st_size}".encode()
     if not force and done.exists() and done.read_bytes() == stamp:
@@ -409,14 +420,15 @@ def unpack(archive: Path, folder: Path, force: bool) -> Path:
     if target.exists():
         shutil.rmtree(target)
     target.mkdir(parents=True)
-    last = "none"
     try:
-        with tarfile.open(archive, "r|*") as packed:
-            for member in packed:
-                packed.extract(member, target, filter="data")
-                last = member.name
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{archive} is damaged or cut off ({error}); the last readable file is {last}") from error
+        for name, pieces in members(archive):
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "wb") as file:
+                file.writelines(pieces)
+    except BaseException:
+        shutil.rmtree(target)
+        raise
     done.write_bytes(stamp)
     return target
 

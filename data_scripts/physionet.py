@@ -3,7 +3,7 @@
     python data_scripts/physionet.py                          download (about 13 MB), check, prepare
     python data_scripts/physionet.py --source FOLDER          the same from archives or folders that are here already
 
-FOLDER holds set-a and set-b, either as .tar.gz, .tar.xz or .tar.bz2, or unpacked as folders of .txt files. The result,
+FOLDER holds set-a and set-b, as .tar (or .tar.gz, .xz, .bz2) or as folders of .txt files. The result,
 OUT/physionet2012.npz (about 7 MB), holds 8000 records as (minute, channel, value), nothing standardised, nothing
 thrown away but descriptors that are -1, which means unknown. The chapter finds it in data/, or under $ROMAE_DATA.
 

@@ -1,5 +1,7 @@
 """Writing files so that a reader never sees half of one."""
 
+import glob
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -29,3 +31,20 @@ def atomic_write(path: Path, data: bytes) -> None:
                 error.errno, f"could not write {path}: {error.strerror}; what was there before is intact"
             ) from error
         raise
+
+
+def clear(path: Path) -> None:
+    """Remove what writes of path that were killed have left beside it. Nobody else may be writing it."""
+    for litter in Path(path).parent.glob(f".{glob.escape(Path(path).name)}.*.tmp"):
+        litter.unlink(missing_ok=True)
+
+
+def digest(tensors: dict, text: str = "") -> str:
+    """SHA-256 of tensors, with their names, types and shapes, and of a text."""
+    import torch  # here, as it takes its time and writing needs none
+
+    found = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        found.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
+        found.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy())
+    return found.hexdigest()

@@ -1,13 +1,17 @@
 """Which tokens are hidden: vectorised, seeded, blind to padding (paper Sec. 4.2; He et al., 2022).
 
 `hide` draws the mask; `split` turns it into index tensors that gather the visible tokens for the encoder and the hidden
-ones for the decoder. Everything is a sort: no loop over samples, the same work for equal and for varying numbers.
+ones for the decoder. Everything is a sort: no loop over samples, the same work for equal and for varying numbers. Both
+work on the host, where counting waits for no GPU; `Split.to` brings the result there.
 """
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from .checks import number, tensor
+from .tokens import Tokens, sent
 
 
 def hide(
@@ -22,14 +26,15 @@ def hide(
     real       (B, N) bool, True where there is a token
     ratio      fraction to hide: ceil(ratio * real tokens) of each sample. A pair (low, high) draws one per sample.
     visible    instead of a ratio: how many tokens stay visible, one number or (B,) numbers
-    generator  source of randomness, on any device
+    generator  source of randomness, on the CPU
 
-    Returns (B, N) bool, True where hidden. Every sample keeps at least one visible and one hidden token.
+    Returns (B, N) bool, on the CPU, True where hidden. Every sample keeps at least one visible and one hidden token.
 
     Raises ValueError for samples with fewer than two real tokens, ratios outside (0, 1), and counts that leave nothing
     to hide.
     """
-    rows = real.sum(1).cpu()  # (B,); counts are settled on the CPU: one transfer, and Apple's GPUs have no float64
+    real = _mask("real", real)
+    rows = real.sum(1)  # (B,)
     if (short := rows < 2).any():
         raise ValueError(
             f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real token(s); masking needs one to show and "
@@ -37,9 +42,11 @@ def hide(
         )
     if (ratio is None) == (visible is None):
         raise ValueError("give either ratio or visible")
-    device = generator.device
     if visible is not None:
-        keep = torch.as_tensor(visible).cpu().expand(len(rows))
+        keep = torch.as_tensor(visible).cpu()
+        if keep.dtype == torch.bool or keep.is_floating_point() or keep.shape not in ((), rows.shape):
+            raise ValueError(f"visible is {visible}; it must be a whole number, or one for each of {len(rows)} samples")
+        keep = keep.expand(len(rows))
         if ((keep < 1) | (keep >= rows)).any():
             bad = int(((keep < 1) | (keep >= rows)).nonzero()[0])
             raise ValueError(
@@ -47,19 +54,21 @@ def hide(
                 f"it must lie in 1..{int(rows[bad]) - 1}"
             )
     else:
-        low, high = ratio if isinstance(ratio, tuple) else (ratio, ratio)
-        if not 0 < low <= high < 1:
-            raise ValueError(f"ratio is {ratio}; it must lie strictly between 0 and 1")
+        pair = ratio if isinstance(ratio, tuple | list) else (ratio, ratio)
+        if len(pair) != 2:
+            raise ValueError(f"ratio is {ratio}; it must be a number or a pair (low, high)")
+        low, high = pair
+        number("ratio", low, lambda v: 0 < v < 1, "lie strictly between 0 and 1")
+        number("ratio", high, lambda v: low <= v < 1, f"lie between {low} and 1, where it ends")
         share = torch.full((len(rows),), low, dtype=torch.float64)
         if high > low:
-            drawn = torch.rand(len(rows), dtype=torch.float64, generator=generator, device=device)
-            share = low + (high - low) * drawn.cpu()
+            share = low + (high - low) * torch.rand(len(rows), dtype=torch.float64, generator=generator)
         # the 1e-9 keeps ceil(0.6 * 75) at 45 where floating point says 45.00000000000001
         hidden = (share * rows - 1e-9).ceil().long()
         keep = (rows - hidden).clamp(min=1).minimum(rows - 1)
-    noise = torch.rand(real.shape, generator=generator, device=device).to(real.device)
+    noise = torch.rand(real.shape, generator=generator)
     rank = noise.masked_fill(~real, 2.0).argsort(1).argsort(1)  # padding ranks last
-    return (rank >= keep.to(real.device)[:, None]) & real
+    return (rank >= keep[:, None]) & real
 
 
 @dataclass(frozen=True)
@@ -72,9 +81,30 @@ class Split:
     visible_pad: Tensor | None  # (B, V) bool
     hidden_pad: Tensor | None  # (B, M) bool
 
+    def check(self, tokens: Tokens) -> None:
+        """ValueError where this is not a split of these tokens. On a GPU only shapes are looked at, since the host
+        would have to wait for more."""
+        batch, n = tokens.values.shape[:2]
+        widest = max(self.visible.shape[1], self.hidden.shape[1])
+        if not len(self.visible) == len(self.hidden) == batch or widest > n:
+            raise ValueError(
+                f"the split is of {len(self.visible)} samples with {widest} tokens or more; these are {batch} with {n}"
+            )
+        if torch.compiler.is_compiling() or not self.visible.device.type == tokens.device.type == "cpu":
+            return
+        count = torch.zeros(batch, n, dtype=torch.long)
+        for index, pad in ((self.visible, self.visible_pad), (self.hidden, self.hidden_pad)):
+            count.scatter_add_(1, index, torch.ones_like(index) if pad is None else (~pad).long())
+        if (wrong := (count != tokens.real).any(1)).any():
+            raise ValueError(f"the split shows or hides padding of sample {int(wrong.nonzero()[0])}, or a token twice")
+
+    def to(self, device) -> "Split":
+        return Split(*(None if t is None else sent(t, device) for t in vars(self).values()))
+
 
 def split(hidden: Tensor, real: Tensor) -> Split:
     """hidden, real (B, N) bool -> Split. Raises ValueError where a sample has no visible or no hidden token."""
+    hidden, real = _mask("hidden", hidden), _mask("real", real)
     if hidden.shape != real.shape:
         raise ValueError(f"hidden has shape {tuple(hidden.shape)}, real {tuple(real.shape)}; they must agree")
     visible, hidden = real & ~hidden, real & hidden
@@ -87,13 +117,20 @@ def split(hidden: Tensor, real: Tensor) -> Split:
     return Split(visible_index, hidden_index, visible_pad, hidden_pad)
 
 
+def _mask(name: str, value) -> Tensor:
+    value = tensor(name, value).cpu()
+    if value.ndim != 2 or value.dtype != torch.bool:
+        raise ValueError(f"{name} is {value.dtype} of shape {tuple(value.shape)}; it must be bool of shape (B, N)")
+    return value
+
+
 def _indices(chosen: Tensor, count: Tensor) -> tuple[Tensor, Tensor | None]:
     """chosen (B, N) bool with `count` (B,) true entries -> their indices in order, and padding if counts differ."""
     width = int(count.max())
     index = (~chosen).byte().argsort(dim=1, stable=True)[:, :width]
     if int(count.min()) == width:
         return index, None
-    return index, torch.arange(width, device=chosen.device) >= count[:, None]
+    return index, torch.arange(width) >= count[:, None]
 
 
 def take(x: Tensor, index: Tensor) -> Tensor:

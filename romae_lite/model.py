@@ -10,17 +10,23 @@ head, for classification and regression. Attention gets a mask only where there 
 Shapes: B batch, N tokens, V visible, M hidden, P numbers in a patch, D axes, E model dimension, H heads.
 """
 
+import json
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
+import safetensors.torch
 import torch
 import torch.nn.functional as F
 from einops import rearrange
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from .masking import Split, take
-from .rope import PositionEncoding, rotate
+from . import checks
+from .files import atomic_write, digest
+from .masking import Split, split, take
+from .rope import PositionEncoding, rotate, turning
 from .tokens import Tokens
 
 
@@ -35,8 +41,7 @@ class Size:
 
     def __post_init__(self):
         for name in ("dim", "heads", "depth", "ff"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+            checks.whole(name, getattr(self, name), 1)
         if self.dim % (2 * self.heads):
             raise ValueError(
                 f"dim is {self.dim}; {self.heads} heads of an even size need a multiple of {2 * self.heads}"
@@ -59,6 +64,7 @@ SIZES = {  # Table 8; the last one is Table 14's
 def size(name: str, **changes: int) -> Size:
     """A size of Table 8 by name, or one spelt out as dim x heads x depth x ff ("96x4x3x384"); with fields changed
     where asked: size("tiny", dim=432)."""
+    checks.kind("size", name, str)
     if name in SIZES:
         return replace(SIZES[name], **changes)
     if not re.fullmatch(r"\d+x\d+x\d+x\d+", name):
@@ -84,16 +90,24 @@ class ModelConfig:
 
     def __post_init__(self):
         for name in ("patch", "axes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+            checks.whole(name, getattr(self, name), 1)
         for name in ("dropout", "drop_path"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must lie in [0, 1)")
+            checks.number(name, getattr(self, name), lambda v: 0 <= v < 1, "lie in [0, 1)")
+        checks.kind("cls", self.cls, bool)
+        checks.kind("positions", self.positions, PositionEncoding)
         for name in ("encoder", "decoder"):
             stack = getattr(self, name)
+            checks.kind(name, stack, Size)
             if stack.head_dim % (2 * self.axes):
                 raise ValueError(
                     f"head_dim of the {name} is {stack.head_dim}; {self.axes} axes need a multiple of {2 * self.axes}"
+                )
+            pairs = stack.head_dim // (2 * self.axes)
+            rotary, p = self.positions.kind in ("rope", "quantised"), self.positions.p
+            if rotary and p > 0 and not turning(2 * pairs, p):
+                raise ValueError(
+                    f"p is {p}, so that none of the {pairs} pair(s) of an axis turns in a head of the {name} and the "
+                    f"model is blind to positions; it must be at least {1 / pairs:g} here, or 0 to ask for that"
                 )
 
 
@@ -120,11 +134,29 @@ class Attention(nn.Module):
         mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N), True where to look
         if record is not None:
             record["attention"] = attention_weights(q, k, mask)
-        if v.is_cpu and v.dtype == torch.bfloat16:  # PyTorch's kernel takes several times as long in this case
-            y = attention_weights(q, k, mask).type_as(v) @ v  # (B, H, N, head_dim)
-        else:
-            y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        return self.out(rearrange(y, "b h n d -> b n (h d)"))
+        return self.out(rearrange(attend(q, k, v, mask), "b h n d -> b n (h d)"))
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Attention (Eq. 1) by whatever is fastest on the device: (B, H, N, head_dim).
+
+    q, k, v (B, H, N, head_dim); mask (B, 1, 1, N), True where to look, or None."""
+    if v.is_cpu and v.dtype == torch.bfloat16:  # PyTorch's kernel takes several times as long in this case
+        return attention_weights(q, k, mask).type_as(v) @ v
+    if v.is_cuda and v.element_size() == 2 and v.shape[-1] % 8:
+        return attend_in_eights(q, k, v, mask)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def attend_in_eights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Attention with zeros after the channels of a head, up to a multiple of 8, and cut off again: the same numbers.
+
+    In 16 bits the fast kernels of CUDA that take a mask want such sizes, and the paper's is 60: with any other PyTorch
+    falls back, silently, to one that keeps all N x N weights of every layer.
+    """
+    dim = v.shape[-1]
+    q, k, v = (F.pad(x, (0, -dim % 8)) for x in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=dim**-0.5)[..., :dim]
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
@@ -252,6 +284,7 @@ class RoMAE(nn.Module):
         record: a dict that receives the inputs, attention maps and outputs of every block (shapes in `Stack`).
         """
         check_shapes(self.config, tokens)
+        where.check(tokens)
         x, positions, pad = self.encoder(
             take(tokens.values, where.visible), take(tokens.positions, where.visible), where.visible_pad, record
         )
@@ -272,8 +305,8 @@ class RoMAEPredictor(nn.Module):
 
     def __init__(self, config: ModelConfig, outputs: int, pool: str = "cls"):
         super().__init__()
-        if pool not in ("cls", "mean", "token"):
-            raise ValueError(f"pool is {pool!r}; choose cls, mean or token")
+        checks.choice("pool", pool, ("cls", "mean", "token"))
+        checks.whole("outputs", outputs, 1)
         if pool == "cls" and not config.cls:
             raise ValueError("pool is 'cls', but the model has no [CLS] token; set cls=True or pool='mean'")
         self.config, self.pool = config, pool
@@ -281,7 +314,13 @@ class RoMAEPredictor(nn.Module):
         self.head = Head(config.encoder.dim, outputs, config.dropout)
 
     def start_from(self, pretrained: RoMAE) -> "RoMAEPredictor":
-        """Take over a pre-trained encoder, patch embedding and [CLS] included (deviation D4). Returns self."""
+        """Take over a pre-trained encoder, patch embedding and [CLS] included (deviation D4). Returns self.
+
+        ValueError where that was made for other tokens, another size or another position encoding."""
+        for name in ("patch", "axes", "encoder", "cls", "positions"):
+            here, there = (getattr(model.config, name) for model in (self, pretrained))
+            if here != there:
+                raise ValueError(f"{name} is {here} here and {there} in the pre-trained model; they must agree")
         self.encoder.load_state_dict(pretrained.encoder.state_dict())
         return self
 
@@ -298,9 +337,113 @@ class RoMAEPredictor(nn.Module):
 
 
 def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
-    """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) or None."""
+    """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) bool or None."""
+    if prediction.ndim != 3 or prediction.shape != target.shape or 0 in prediction.shape:
+        raise ValueError(
+            f"prediction has shape {tuple(prediction.shape)}, target {tuple(target.shape)}; both must be (B, M, P)"
+        )
+    if pad is not None and (pad.dtype != torch.bool or pad.shape != prediction.shape[:2]):
+        raise ValueError(
+            f"pad is {pad.dtype} of shape {tuple(pad.shape)}; it must be bool of shape {tuple(prediction.shape[:2])}"
+        )
     error = (prediction.float() - target.float()).square().mean(-1)  # (B, M)
-    return error.mean() if pad is None else error[~pad].mean()
+    return error.mean() if pad is None else error.masked_fill(pad, 0).sum() / (~pad).sum()
+
+
+def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
+    """Reconstruction loss of the hidden tokens (B, N) bool: what every pre-training and interpolation run minimises.
+
+    Batch and mask come from the host, where the model's device need not be waited for, and move there in here."""
+    where, device = split(hidden, batch.real), device_of(model)
+    batch, where = batch.to(device), where.to(device)
+    return reconstruction_loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
+
+
+@torch.no_grad()
+def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
+    """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU."""
+    model.eval()
+    device = device_of(model)
+    out = torch.zeros(tokens.values.shape)
+    for i in range(0, len(tokens), batch):
+        part, hide = tokens[i : i + batch], hidden[i : i + batch].cpu()
+        where = split(hide, part.real)
+        found = model(part.to(device), where.to(device)).float().cpu()  # (B, M, P), rows filled up where counts differ
+        found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
+        out[i : i + batch][hide] = found
+    return out
+
+
+def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> Tensor:
+    """The model's values wherever you ask, from all real tokens of each sample: (B, M, P) float32, on the CPU.
+
+    at      (M, D), the same for all samples, or (B, M, D): positions in the units of tokens.positions; numpy will do
+    batch   samples at a time
+
+    Places asked together see one another, as hidden tokens do in training: answers depend a little on what else is
+    asked. Raises TypeError for another model, ValueError for positions that do not fit.
+    """
+    checks.kind("model", model, RoMAE)
+    checks.whole("batch", batch, 1)
+    tokens, at, (b, n, _) = tokens.to("cpu"), checks.tensor("at", at).double().cpu(), tokens.values.shape
+    if at.ndim == 2:
+        at = at.expand(b, -1, -1)
+    axes = tokens.positions.shape[-1]
+    if at.ndim != 3 or len(at) != b or at.shape[1] == 0 or at.shape[2] != axes:
+        raise ValueError(f"at has shape {tuple(at.shape)}; it must be (M, {axes}) or ({b}, M, {axes})")
+    asked = (0, at.shape[1])  # slots to add at the end
+    whole = Tokens(
+        values=F.pad(tokens.values, (0, 0, *asked)),
+        positions=torch.cat((tokens.positions, at), dim=1),
+        pad=None if tokens.pad is None else F.pad(tokens.pad, asked),
+    )
+    hidden = (torch.arange(n + asked[1]) >= n).expand(b, -1)
+    was = model.training
+    try:
+        return predicted(model, whole, hidden, batch)[:, n:]
+    finally:
+        model.train(was)
+
+
+def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False) -> None:
+    """Weights and configuration in one safetensors file, written whole or not at all; half: in 16 bits, half the size.
+
+    Raises TypeError for any other model, ValueError for weights that are not finite, OSError naming the path."""
+    if type(model) not in (RoMAE, RoMAEPredictor):
+        raise TypeError(f"model is of type {type(model).__name__}; save takes RoMAE and RoMAEPredictor")
+    about = {"class": type(model).__name__, "config": asdict(model.config)}
+    if isinstance(model, RoMAEPredictor):
+        about["head"] = {"outputs": model.head[-1].out_features, "pool": model.pool}
+    weights = {name: (t.half() if half else t).detach().cpu().contiguous() for name, t in model.state_dict().items()}
+    if bad := [name for name, t in weights.items() if not t.isfinite().all()]:
+        raise ValueError(f"{bad[0]} holds NaN or numbers too large for {weights[bad[0]].dtype}; it cannot be saved")
+    text = json.dumps(about)
+    atomic_write(path, safetensors.torch.save(weights, {"romae_lite": text, "digest": digest(weights, text)}))
+
+
+def load(path: Path | str) -> RoMAE | RoMAEPredictor:
+    """A model that `save` has written: on the CPU, in float32 and eval mode. ValueError names a file that is none."""
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        text = metadata["romae_lite"]
+        sound, about = metadata["digest"] == digest(weights, text), json.loads(text)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise ValueError(f"{path} is no model that romae_lite has saved ({error})") from error
+    if not sound:
+        raise ValueError(f"{path} is corrupt: its digest does not match")
+    settings = about["config"]
+    settings |= {name: Size(**settings[name]) for name in ("encoder", "decoder")}
+    config = ModelConfig(**settings | {"positions": PositionEncoding(**settings["positions"])})
+    with torch.device("meta"):  # no weights drawn: they are there already
+        model = RoMAE(config) if about["class"] == "RoMAE" else RoMAEPredictor(config, **about["head"])
+    model.load_state_dict({name: t.float() for name, t in weights.items()}, assign=True)
+    return model.eval()
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
 
 
 def normalised(target: Tensor) -> Tensor:

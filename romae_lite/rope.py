@@ -20,8 +20,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .checks import choice, number
 
-def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0) -> Tensor:
+
+def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) -> Tensor:
     """Radians per unit of position for each of the ``dim / 2`` pairs of one axis, float64, shape (dim / 2,).
 
     Pair i turns base^(-2i / dim) radians per unit: the first turns one radian, the last hardly moves. p-RoPE (Barbero
@@ -32,13 +34,15 @@ def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0) -> Tensor:
     """
     if dim < 2 or dim % 2:
         raise ValueError(f"dim is {dim}; every axis needs an even, positive number of channels")
-    if not 0 <= p <= 1:
-        raise ValueError(f"p is {p}; the fraction of rotated pairs lies in [0, 1]")
-    if not base > 1:
-        raise ValueError(f"base is {base}; it must be greater than 1")
-    pair = torch.arange(dim // 2, dtype=torch.float64)
-    kept = int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999 in floating point
-    return torch.where(pair < kept, base ** (-2 * pair / dim), 0.0)
+    number("p", p, lambda v: 0 <= v <= 1, "lie in [0, 1]: the fraction of pairs that turn")
+    number("base", base, lambda v: v > 1, "be greater than 1")
+    pair = torch.arange(dim // 2, dtype=_wide(device), device=device)
+    return torch.where(pair < turning(dim, p), base ** (-2 * pair / dim), 0.0)
+
+
+def turning(dim: int, p: float) -> int:
+    """How many of an axis' ``dim / 2`` pairs p-RoPE turns."""
+    return int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999 in floating point
 
 
 def angles(positions: Tensor, freqs: Tensor) -> Tensor:
@@ -48,9 +52,13 @@ def angles(positions: Tensor, freqs: Tensor) -> Tensor:
     in float32 alone the score of two tokens drifts by up to 6e-4 at positions around 1e4 and 0.2 around 1e6 (D13).
     Devices without float64 (Apple's MPS) fall back to float32 and so to that drift.
     """
-    wide = torch.float32 if positions.device.type == "mps" else torch.float64
+    wide = _wide(positions.device)
     turns = positions.to(wide)[..., None] * freqs.to(positions.device, wide)  # (B, N, D, F_axis)
     return turns.remainder(2 * math.pi).flatten(-2).float()  # (B, N, D * F_axis)
+
+
+def _wide(device) -> torch.dtype:
+    return torch.float32 if torch.device(device or "cpu").type == "mps" else torch.float64
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -82,8 +90,7 @@ class PositionEncoding:
     KINDS = ("rope", "quantised", "absolute", "none")
 
     def __post_init__(self):
-        if self.kind not in self.KINDS:
-            raise ValueError(f"encoding is {self.kind!r}; choose one of {', '.join(self.KINDS)}")
+        choice("encoding", self.kind, self.KINDS)
         frequencies(2, self.p, self.base)  # validates p and base
 
     def rotation(self, positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor] | None:
@@ -92,15 +99,18 @@ class PositionEncoding:
             return None
         if self.kind == "quantised":
             positions = positions.round()
-        phase = angles(positions, frequencies(self.axis_dim(head_dim, positions), self.p, self.base))
+        phase = self._phase(positions, head_dim, self.p)
         return phase.cos()[:, :, None], phase.sin()[:, :, None]
 
     def embedding(self, positions: Tensor, dim: int) -> Tensor | None:
         """positions (B, N, D) -> (B, N, dim), float32: per axis, sines then cosines (Vaswani et al., 2017)."""
         if self.kind != "absolute":
             return None
-        phase = angles(positions, frequencies(self.axis_dim(dim, positions), 1.0, self.base))
+        phase = self._phase(positions, dim, 1.0)
         return torch.cat((phase.sin(), phase.cos()), dim=-1)
+
+    def _phase(self, positions: Tensor, dim: int, p: float) -> Tensor:
+        return angles(positions, frequencies(self.axis_dim(dim, positions), p, self.base, positions.device))
 
     @staticmethod
     def axis_dim(dim: int, positions: Tensor) -> int:

@@ -4,8 +4,9 @@ An image, a clip, a light curve and a table of lab values all become ``Tokens``:
 P values at a point of a D-dimensional space. Short samples are filled up with padding, which nothing may ever count.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -13,6 +14,8 @@ import torch
 from einops import rearrange
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
+
+from . import checks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,52 +26,67 @@ class Tokens:
     positions  (B, N, D) float64: where; cast on construction, since float32 cannot hold astronomers' time stamps
     pad        (B, N) bool or None: True where a slot holds no token; what is in there is set to zero
     aux        named tensors with first dimension B that travel along: labels, clean curves, fixed masks ...
+    per_token  names of those in aux that are (B, N, ...), an entry for every token: what cuts tokens cuts them too
 
-    Raises ValueError for an empty batch, shapes that do not match, a sample that is all padding, and NaN or infinite
-    values or positions outside the padding, naming the field and the first bad entry.
+    All may be numpy arrays. Raises TypeError for what is no array of real numbers; ValueError for an empty batch,
+    shapes that do not match, a sample that is all padding, NaN or infinite numbers outside the padding, and positions
+    beyond 2^53, where float64 has no room left for fractions; naming the field and the first bad entry.
     """
 
     values: Tensor
     positions: Tensor
     pad: Tensor | None = None
     aux: Mapping[str, Tensor] = field(default_factory=dict)
+    per_token: frozenset[str] = frozenset()
 
     def __post_init__(self):
-        if self.values.ndim != 3 or self.positions.ndim != 3:
+        checks.kind("aux", self.aux, Mapping)
+        new = {name: checks.tensor(name, getattr(self, name)) for name in ("values", "positions")}
+        new["aux"] = {name: checks.tensor(f"aux[{name!r}]", value) for name, value in self.aux.items()}
+        new["pad"] = None if self.pad is None else checks.tensor("pad", self.pad)
+        new["per_token"] = frozenset(self.per_token)
+        values, positions, pad = new["values"], new["positions"], new["pad"]
+        if values.ndim != 3 or positions.ndim != 3:
             raise ValueError(
-                f"values has shape {tuple(self.values.shape)} and positions {tuple(self.positions.shape)}; "
+                f"values has shape {tuple(values.shape)} and positions {tuple(positions.shape)}; "
                 "they must be (B, N, P) and (B, N, D)"
             )
-        if 0 in self.values.shape or 0 in self.positions.shape:
-            raise ValueError(
-                f"empty batch: values has shape {tuple(self.values.shape)}, positions {tuple(self.positions.shape)}"
-            )
-        rows = self.values.shape[:2]
-        if self.positions.shape[:2] != rows:
-            raise ValueError(f"positions describe {tuple(self.positions.shape[:2])} tokens; values hold {tuple(rows)}")
-        if self.pad is not None:
-            if self.pad.shape != rows or self.pad.dtype != torch.bool:
+        if 0 in values.shape or 0 in positions.shape:
+            raise ValueError(f"empty batch: values has shape {tuple(values.shape)}, positions {tuple(positions.shape)}")
+        rows = values.shape[:2]
+        if positions.shape[:2] != rows:
+            raise ValueError(f"positions describe {tuple(positions.shape[:2])} tokens; values hold {tuple(rows)}")
+        if pad is not None:
+            if pad.shape != rows or pad.dtype != torch.bool:
                 raise ValueError(
-                    f"pad is {self.pad.dtype} of shape {tuple(self.pad.shape)}; it must be bool of shape {tuple(rows)}"
+                    f"pad is {pad.dtype} of shape {tuple(pad.shape)}; it must be bool of shape {tuple(rows)}"
                 )
-            if (empty := self.pad.all(1)).any():
+            if (empty := pad.all(1)).any():
                 raise ValueError(f"pad leaves no token in sample {int(empty.nonzero()[0])}; drop empty samples first")
-        for name, tensor in self.aux.items():
-            if len(tensor) != len(self.values):
-                raise ValueError(f"aux[{name!r}] has {len(tensor)} rows; the batch has {len(self.values)}")
-        for name in ("values", "positions"):
-            bad = ~torch.isfinite(getattr(self, name)).all(-1)  # (B, N)
-            if self.pad is not None:
-                bad &= ~self.pad
+        new["values"] = values.float()
+        if positions.device.type != "mps":  # has no float64
+            new["positions"] = positions.double()
+        for name, limit in (("values", math.inf), ("positions", 2.0**53)):
+            bad = ~(new[name].abs() < limit).all(-1)  # (B, N); true of NaN as well
+            if pad is not None:
+                bad &= ~pad
             if bad.any():
                 sample, token = bad.nonzero()[0].tolist()
-                raise ValueError(f"{name} of sample {sample}, token {token} is NaN or infinite; drop or mask it first")
-        if self.pad is not None:  # a NaN there would poison the sums over a batch: 0 x NaN is NaN
-            for name in ("values", "positions"):
-                object.__setattr__(self, name, getattr(self, name).masked_fill(self.pad[..., None], 0))
-        object.__setattr__(self, "values", self.values.float())
-        if self.positions.device.type != "mps":  # has no float64
-            object.__setattr__(self, "positions", self.positions.double())
+                what = "NaN or infinite" if limit == math.inf else "NaN, infinite or beyond 2^53"
+                raise ValueError(f"{name} of sample {sample}, token {token} is {what}; drop or mask it first")
+            if pad is not None:  # a NaN there would poison the sums over a batch: 0 x NaN is NaN
+                new[name] = new[name].masked_fill(pad[..., None], 0)
+        for name, value in new["aux"].items():
+            if value.ndim == 0 or len(value) != len(values):
+                raise ValueError(f"aux[{name!r}] has shape {tuple(value.shape)}; the batch has {len(values)} samples")
+            if value.isnan().any():
+                raise ValueError(f"aux[{name!r}] of sample {int(value.isnan().nonzero()[0, 0])} is NaN")
+        for name in new["per_token"]:
+            shape = tuple(new["aux"][name].shape[:2]) if name in new["aux"] else "missing"
+            if shape != tuple(rows):
+                raise ValueError(f"per_token names {name!r}, which is {shape} in aux; it must be {tuple(rows)} or more")
+        for name, value in new.items():
+            object.__setattr__(self, name, value)
 
     @property
     def real(self) -> Tensor:
@@ -85,91 +103,81 @@ class Tokens:
         return len(self.values)
 
     def __getitem__(self, index) -> "Tokens":
-        """Some samples, by slice or index tensor. Checked once already, so not checked again."""
-        if isinstance(index, int | np.integer):
-            raise TypeError(f"tokens[{index}] would drop the batch dimension; write tokens[{index} : {index + 1}]")
-        return self._map(lambda t: t[index])
+        """Some samples, by slice, list, array or tensor of rows. Checked once already, so not checked again."""
+        if not isinstance(index, slice):
+            rows = torch.as_tensor(index) if isinstance(index, list | np.ndarray | Tensor) else None
+            if rows is None or rows.ndim != 1:
+                raise TypeError(
+                    f"tokens[{index}] would change the dimensions; write tokens[i : i + 1] or tokens[[i, j]]"
+                )
+            index = rows
+        new = self._map(lambda t: t[index])
+        if not len(new):
+            raise ValueError(f"tokens[{index}] holds no sample of {len(self)}")
+        return new
 
     def to(self, device) -> "Tokens":
         """The same tokens on another device, in one copy each."""
-        if torch.device(device).type == "mps":
-            return self._map(lambda t: (t.float() if t.dtype == torch.float64 else t).to(device))
-        # towards the CPU a copy that does not wait may be read before it is there
-        return self._map(lambda t: t.to(device, non_blocking=torch.device(device).type == "cuda"))
+        return self._map(lambda t: sent(t, device))
 
-    def _map(self, change) -> "Tokens":
+    def _map(self, change, aux=None) -> "Tokens":
+        """Without a check: changed tensors, those in aux as aux(name, tensor) says, or changed likewise."""
+        aux = aux or (lambda name, tensor: change(tensor))
         new = object.__new__(Tokens)
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, Mapping):
-                value = {name: change(t) for name, t in value.items()}
-            elif value is not None:
-                value = change(value)
-            object.__setattr__(new, f.name, value)
+        for name in ("values", "positions", "pad"):
+            value = getattr(self, name)
+            object.__setattr__(new, name, None if value is None else change(value))
+        object.__setattr__(new, "aux", {name: aux(name, value) for name, value in self.aux.items()})
+        object.__setattr__(new, "per_token", self.per_token)
         return new
+
+    def cut(self, chosen: slice) -> "Tokens":
+        """The same samples with some of their slots; aux with an entry for each token is cut along."""
+        return self._map(lambda t: t[:, chosen], lambda name, t: t[:, chosen] if name in self.per_token else t)
+
+
+def sent(tensor: Tensor, device) -> Tensor:
+    """The tensor on another device. Towards CUDA nobody waits for the copy, which starts from pinned memory; Apple's
+    GPUs have no float64 and get float32."""
+    kind = torch.device(device).type
+    if kind == "cuda" and tensor.device.type == "cpu":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    if kind == "mps" and tensor.dtype == torch.float64:
+        tensor = tensor.float()
+    return tensor.to(device)
 
 
 def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
     """Samples of different lengths -> one batch, filled up with padding at the end.
 
-    samples: pairs of values (N_i, P) and positions (N_i, D).
+    samples: pairs of values (N_i, P) and positions (N_i, D), tensors or numpy arrays.
     """
     if not samples:
         raise ValueError("samples is empty; a batch needs at least one sample")
-    values, positions = zip(*samples, strict=True)
-    for i, (v, x) in enumerate(samples):
-        if len(v) != len(x):
-            raise ValueError(f"sample {i} has {len(v)} values at {len(x)} positions")
+    pairs = [
+        tuple(
+            checks.tensor(f"{name} of sample {i}", part)
+            for name, part in zip(("values", "positions"), pair, strict=True)
+        )
+        for i, pair in enumerate(samples)
+    ]
+    for i, pair in enumerate(pairs):
+        for name, part, first in zip(("values", "positions"), pair, pairs[0], strict=True):
+            if part.ndim != 2 or part.shape[1] != first.shape[-1]:
+                raise ValueError(
+                    f"{name} of sample {i} has shape {tuple(part.shape)}; sample 0 wants (N, {first.shape[-1]})"
+                )
+        if len(pair[0]) != len(pair[1]):
+            raise ValueError(f"sample {i} has {len(pair[0])} values at {len(pair[1])} positions")
+    values, positions = zip(*pairs, strict=True)
     lengths = torch.tensor([len(v) for v in values])
     pad = torch.arange(int(lengths.max())) >= lengths[:, None]  # (B, N)
     return Tokens(
-        values=pad_sequence(values, batch_first=True),
-        positions=pad_sequence(positions, batch_first=True),
+        values=pad_sequence([v.float() for v in values], batch_first=True),
+        positions=pad_sequence([x.double() for x in positions], batch_first=True),
         pad=pad if pad.any() else None,
         aux=aux,
     )
-
-
-def spacing(tokens: Tokens) -> Tensor:
-    """Typical distance of neighbours along each axis, (D,) float64: the median gap between consecutive, different
-    positions within a sample.
-
-    Positions divided by it are in the units that whole-number positions have of themselves: one step from a token to
-    the next. RoPE's fastest pair turns one radian per unit, so this is what lets attention tell neighbours apart
-    (chapter 04). An axis along which no sample has two different positions gets 1.
-    """
-    sorted_ = tokens.positions.masked_fill(~tokens.real[..., None], torch.inf).sort(1).values  # (B, N, D)
-    gaps = sorted_.diff(dim=1).flatten(0, 1)  # (B (N - 1), D)
-    found = [gap[(gap > 0) & gap.isfinite()] for gap in gaps.unbind(1)]
-    return torch.stack([gap.median() if len(gap) else gap.new_ones(()) for gap in found])
-
-
-def trim(batch: Tokens) -> Tokens:
-    """The batch without the slots at its end that are padding in all of its records."""
-    longest = int(batch.real.any(0).nonzero().max()) + 1
-    return batch._map(lambda t: t[:, :longest] if t.ndim > 1 else t)
-
-
-def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int = 50) -> Tensor:
-    """A random order of samples in which each batch holds samples of like length.
-
-    Samples are shuffled, sorted by length within pools of `pool` batches, and the batches are shuffled: (n,) indices.
-    """
-    order = torch.randperm(len(lengths), generator=generator)
-    batches = []
-    for part in order.split(pool * batch):
-        batches += part[lengths[part].argsort(stable=True)].split(batch)
-    full = [b for b in batches if len(b) == batch]
-    rest = [b for b in batches if len(b) < batch]  # at most one; it stays last, so that batches do not shift
-    shuffled = [full[i] for i in torch.randperm(len(full), generator=generator)]
-    return torch.cat(shuffled + rest)
-
-
-def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
-    """Share of a batch's slots that are padding when samples are taken in this order."""
-    parts = [lengths[part] for part in order.split(batch)]
-    slots = sum(len(part) * int(part.max()) for part in parts)
-    return 1 - float(lengths.sum()) / slots
 
 
 def patchify(
@@ -187,6 +195,7 @@ def patchify(
     Raises ValueError where a patch does not divide its dimension, and where it is larger than 1 along a dimension whose
     coordinates are not equally spaced: patches would then cover unequal stretches (Proposition 4.1).
     """
+    array = checks.tensor("array", array)
     n, sizes = len(patch), array.shape[1:-1]
     if array.ndim != n + 2:
         raise ValueError(f"array has shape {tuple(array.shape)}; with {n} patch sizes it must be (B, {n} sizes, C)")
@@ -201,13 +210,17 @@ def patchify(
         if points is None:
             axes.append(torch.arange(size // step, dtype=torch.float64))
             continue
-        points = torch.as_tensor(points)
+        points = checks.tensor(f"coordinates[{i}]", points)
+        if points.shape != (size,):
+            raise ValueError(f"coordinates[{i}] has shape {tuple(points.shape)}; the dimension has {size} points")
+        if not points.isfinite().all():
+            raise ValueError(f"coordinates[{i}] holds NaN or infinite numbers; drop those points first")
         # equal gaps are no more equal than their ends are exact
         rounding = torch.finfo(points.dtype).eps * float(points.abs().max()) if points.is_floating_point() else 0.0
         points = points.double()
-        if points.shape != (size,):
-            raise ValueError(f"coordinates[{i}] has shape {tuple(points.shape)}; the dimension has {size} points")
         gaps = points.diff()
+        if step > 1 and not gaps.any():
+            raise ValueError(f"coordinates[{i}] are all the same; patch[{i}] is {step} and must be 1 there")
         if step > 1 and not torch.allclose(gaps, gaps.mean(), rtol=1e-6, atol=2 * rounding):
             raise ValueError(
                 f"patch[{i}] is {step} along an irregular dimension (gaps from {gaps.min():.4g} to {gaps.max():.4g}); "

@@ -1,16 +1,16 @@
 """One training loop for every experiment, on Hugging Face Accelerate.
 
 Everything random in step s is a function of (seed, s) alone: the batch, the mask, the dropout. So a run that was killed
-and resumed from a checkpoint ends in the same numbers as one that was not.
+and resumed from a checkpoint ends in the same numbers as one that was not: on a CPU to the last bit; on a GPU up to
+rounding, since some of its kernels (attention's backward among them) add in no fixed order.
 """
 
-import hashlib
 import json
 import math
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,8 +22,13 @@ from accelerate.state import AcceleratorState
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from .files import atomic_write
+from .checks import choice, kind, number, whole
+from .files import atomic_write, clear, digest
+from .muon import Muon
 from .tokens import Tokens
+
+# "tf32": float32 whose products keep ten bits where the GPU is faster so; "auto": bf16 where the GPU has it, else fp32
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "auto")
 
 Loss = Callable[[nn.Module, Tokens, torch.Generator], Tensor]
 
@@ -54,27 +59,29 @@ class Recipe:
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = 0.01
     clip: float | None = 1.0  # largest gradient norm
-    precision: str = "fp32"  # "fp32", "bf16", "fp16", or "auto": bf16 where the GPU has it, else fp32
+    precision: str = "fp32"  # one of PRECISIONS
     compile: bool = False  # torch.compile: minutes to start, faster steps on a GPU
     keep: str = "last"  # "last" step's weights, or "best" on validation
 
     def __post_init__(self):
         for name, least in (("epochs", 1), ("batch", 1), ("warmup", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {least}")
-        for name in ("lr", "clip"):
-            value = getattr(self, name)
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                raise ValueError(f"{name} is {value}; it must be positive")
-        choices = {
-            "schedule": ("cosine", "global-cosine", "constant"),
-            "optimizer": ("adamw", "sgd", "muon"),
-            "precision": ("fp32", "bf16", "fp16", "auto"),
-            "keep": ("last", "best"),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
+            whole(name, getattr(self, name), least)
+        number("lr", self.lr, lambda v: v > 0, "be positive")
+        if self.clip is not None:
+            number("clip", self.clip, lambda v: v > 0, "be positive, or None")
+        number(
+            "weight_decay", self.weight_decay, lambda v: 0 <= v * self.lr <= 1,
+            f"lie in [0, 1 / lr], here [0, {1 / self.lr:g}]: a step takes away lr times it of every weight",
+        )  # fmt: skip
+        if not isinstance(self.betas, tuple | list) or len(self.betas) != 2:
+            raise TypeError(f"betas is {self.betas!r}; it must be a pair of numbers")
+        for i, beta in enumerate(self.betas):
+            number(f"betas[{i}]", beta, lambda v: 0 <= v < 1, "lie in [0, 1)")
+        kind("compile", self.compile, bool)
+        choice("schedule", self.schedule, ("cosine", "global-cosine", "constant"))
+        choice("optimizer", self.optimizer, ("adamw", "sgd", "muon"))
+        choice("precision", self.precision, PRECISIONS)
+        choice("keep", self.keep, ("last", "best"))
         if self.precision == "fp16" and self.optimizer == "muon":
             raise ValueError("precision is 'fp16', which muon cannot do (two optimizers, one loss scale); use 'bf16'")
 
@@ -93,13 +100,20 @@ def learning_rate(step: int, total: int, recipe: Recipe) -> float:
 
 
 def seeded(*key: int) -> torch.Generator:
-    """A generator whose stream depends on the key, and is unlike that of other keys (of the same length: keys that
-    differ in zeros at their end only share a stream)."""
+    """A generator whose stream depends on the key, and is unlike that of every other key."""
     return torch.Generator().manual_seed(mixed(*key))
 
 
 def mixed(*key: int) -> int:
-    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 1)
+    # the length keeps (1,) apart from (1, 0): zeros at the end would count for nothing
+    return int(np.random.SeedSequence((*key, len(key))).generate_state(1, np.uint64)[0] >> 1)
+
+
+def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
+    """A model with the weights that belong to this seed; the global generator stays as it was."""
+    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, whatever GPUs there are
+        torch.default_generator.manual_seed(mixed(seed, 0))
+        return build()
 
 
 def forked(device: torch.device) -> AbstractContextManager:
@@ -108,14 +122,35 @@ def forked(device: torch.device) -> AbstractContextManager:
 
 
 def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
-    """Accelerator on the best device there is (or device="cpu"), in the given precision."""
+    """Accelerator on the best device there is, or on device "cpu", "cuda" or "mps", in the given precision."""
+    choice("device", device, (None, "cpu", "cuda", "mps"))
     if precision == "auto":  # older GPUs, Colab's T4 among them, only pretend
         real = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         precision = "bf16" if real else "fp32"
     if precision == "fp16" and (device == "cpu" or not torch.cuda.is_available()):
         raise ValueError("precision is 'fp16', which needs a GPU; use 'bf16' or 'fp32' here")
     AcceleratorState._reset_state(reset_partial_state=True)  # a second run in one process may choose otherwise
-    return Accelerator(mixed_precision="no" if precision == "fp32" else precision, cpu=device == "cpu")
+    mixed = "no" if precision in ("fp32", "tf32") else precision
+    accelerator = Accelerator(mixed_precision=mixed, cpu=device == "cpu")
+    if device not in (None, accelerator.device.type):
+        raise ValueError(f"device is {device!r}, which is not to be had here; use {accelerator.device.type!r} or None")
+    return accelerator
+
+
+@contextmanager
+def _training(trained: nn.Module, precision: str, accelerator: Accelerator) -> Iterator[None]:
+    """However training ends, the model leaves without autocast and in eval mode; the global generators and the
+    precision of products are as they were."""
+    before = torch.get_float32_matmul_precision()
+    if precision == "tf32" and accelerator.device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    trained.train()
+    try:
+        with forked(accelerator.device):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+        accelerator.unwrap_model(trained, keep_fp32_wrapper=False).eval()
 
 
 def fit(
@@ -126,9 +161,9 @@ def fit(
     *,
     seed: int,
     validate: Callable[[nn.Module], dict[str, float]] | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: Path | str | None = None,
     save_every: float = 60.0,
-    logs: int = 50,
+    logs: int | None = None,
     log: Callable[[dict], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     device: str | None = None,
@@ -137,40 +172,49 @@ def fit(
 ) -> list[dict]:
     """Train the model in place; return its history.
 
-    train       the whole data set; it moves to the device at once, so that no worker processes are needed
-    loss        loss(model, batch, generator) -> scalar; draws masks from the generator and nowhere else
-    validate    metrics on the validation split; the first is what ``keep="best"`` looks at (lower is better)
+    train       the whole data set; it stays on the host and may be larger than the GPU's memory
+    loss        loss(model, batch, generator) -> scalar; draws masks from the generator and nowhere else. It gets the
+                batch on the host and moves it to the model's device (`Tokens.to`), as `masked_loss` does: no step
+                then waits for the GPU
+    validate    finite metrics on the validation split; the first is what ``keep="best"`` looks at (lower is better)
     checkpoint  file to save to about every ``save_every`` seconds and to resume from if it exists
-    logs        how many entries the history has; each goes to ``log`` too, with the run's number of steps
-    stop        asked after every step; where true, saves and raises Interrupted
+    logs        how many entries the history has, by default one for ten steps, at most 50; each goes to ``log`` too,
+                with the run's number of steps
+    stop        asked after every step (of several processes: every 50th); where true, saves and raises Interrupted
+    device      "cpu", "cuda" or "mps"; by default the best there is
     order       order(generator) -> (n,) indices of an epoch's samples; consecutive ones make a batch. By default random
     settings    whatever else a run must share with the one whose checkpoint it goes on from, as JSON-able values
 
     History entries: epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second (of training, without
     the time for validation), and the metrics.
-    Raises ValueError for a loss that is not finite, CheckpointError for a checkpoint that is corrupt or another run's.
+    However it ends, the model leaves without autocast and in eval mode. Several processes average over their shares of
+    a batch: where these hold unequal numbers of tokens the gradient is not quite that of one process.
+    Raises ValueError for a loss or a metric that is not finite, CheckpointError for a checkpoint that is corrupt or
+    another run's.
     """
+    whole("seed", seed, 0)
+    if recipe.keep == "best" and validate is None:
+        raise ValueError("keep is 'best', but validate is None; there is nothing to tell which is best")
+    checkpoint, train = checkpoint and Path(checkpoint), train.to("cpu")
     accelerator = accelerator_for(recipe.precision, device)
     model.to(accelerator.device)
-    lengths = train.real.sum(1).cpu()
-    train = train.to(accelerator.device)
-    trained, *optimizers = accelerator.prepare(model, *_optimizers(model, recipe))
-    if recipe.compile:
-        trained = torch.compile(trained)
-
+    lengths = train.real.sum(1)
     per_epoch = math.ceil(len(train) / recipe.batch)
     total = recipe.epochs * per_epoch
+    logs = max(1, min(50, total // 10)) if logs is None else logs
+    whole("logs", logs, 1)
     marks = {round((i + 1) * total / logs) for i in range(logs)} | {total}
     state = _State(run=_identity(recipe, seed, model, train, settings))
-    if checkpoint is not None and checkpoint.exists():
-        state = _load(checkpoint, state.run, model, optimizers, accelerator)
-
     rank, world = accelerator.process_index, accelerator.num_processes
-    started, saved = time.monotonic() - state.seconds, time.monotonic()
-    running = torch.zeros((), device=accelerator.device)
-    running += state.running
-    trained.train()
-    with forked(accelerator.device):  # the reader's global generators stay as they were
+    trained, *optimizers = accelerator.prepare(model, *_optimizers(model, recipe))
+    with _training(trained, recipe.precision, accelerator):
+        if checkpoint is not None and checkpoint.exists():
+            state = _load(checkpoint, state.run, total, model, optimizers, accelerator)
+        if recipe.compile:
+            trained = torch.compile(trained)
+        started, saved = time.monotonic() - state.seconds, time.monotonic()
+        running = torch.zeros((), device=accelerator.device)
+        running += state.running
         for step in range(state.step, total):
             epoch, i = divmod(step, per_epoch)
             if i == 0 or step == state.step:
@@ -182,7 +226,7 @@ def fit(
             for optimizer in optimizers:
                 for group in optimizer.param_groups:
                     group["lr"] = learning_rate(step, total, recipe)
-            batch = train[index.to(accelerator.device)]
+            batch = train[index]
             with accelerator.autocast():
                 value = loss(trained, batch, seeded(seed, 3, step, rank))  # masks
             accelerator.backward(value)
@@ -204,7 +248,7 @@ def fit(
                     trained.train()
                 if log is not None and accelerator.is_main_process:
                     log(state.history[-1] | {"steps": total})
-            stopping = _agreed(stop(), accelerator)
+            stopping = _agreed(stop, accelerator, state.step)
             due = stopping or state.step == total or time.monotonic() - saved > save_every
             if checkpoint is not None and due:
                 state.running = _finite(running.item(), state.step)
@@ -214,10 +258,10 @@ def fit(
                 saved = time.monotonic()
             if stopping and state.step < total:
                 raise Interrupted(f"stopped after step {state.step} of {total}")
-    accelerator.unwrap_model(trained, keep_fp32_wrapper=False)  # the model leaves without autocast
     if recipe.keep == "best" and state.best:
         model.load_state_dict(state.best)
-    model.eval()
+    if checkpoint is not None and accelerator.is_main_process:
+        clear(checkpoint)
     return state.history
 
 
@@ -278,8 +322,7 @@ def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]
     taken = {id(p) for p in matrices}
     rest = [p for _, p in parameters if id(p) not in taken]
     adamw = torch.optim.AdamW(rest, betas=recipe.betas, fused=True, **decay)
-    # match_rms_adamw: steps of the size that AdamW's would have, so that one learning rate serves both
-    return [adamw] + ([torch.optim.Muon(matrices, adjust_lr_fn="match_rms_adamw", **decay)] if matrices else [])
+    return [adamw] + ([Muon(matrices, **decay)] if matrices else [])
 
 
 def _note(state: _State, running: Tensor, per_epoch: int, optimizer, accelerator) -> None:
@@ -306,17 +349,24 @@ def _finite(loss: float, step: int) -> float:
     return loss
 
 
-def _agreed(stopping: bool, accelerator) -> bool:
-    """Whether any process wants to stop: clocks differ, and a process that stops alone leaves the others waiting."""
+def _agreed(stop: Callable[[], bool], accelerator, step: int) -> bool:
+    """Whether any process wants to stop: clocks differ, and a process that stops alone leaves the others waiting.
+    Asking costs them a round of messages, so several do it now and then."""
     if accelerator.num_processes == 1:
-        return stopping
-    return bool(accelerator.reduce(torch.tensor(float(stopping), device=accelerator.device), "sum") > 0)
+        return bool(stop())
+    if step % 50:
+        return False
+    return bool(accelerator.reduce(torch.tensor(float(stop()), device=accelerator.device), "sum") > 0)
 
 
 def _validated(validate, model: nn.Module, state: _State, keep: str) -> dict[str, float]:
     model.eval()
     with torch.no_grad():
         metrics = validate(model)
+    if not isinstance(metrics, dict) or not metrics:
+        raise ValueError(f"validate returned {metrics!r}; it must return metrics by name, one at least")
+    for name, value in metrics.items():
+        number(f"{name} of validate, at step {state.step},", value, math.isfinite, "be finite; lower lr or clip")
     value = next(iter(metrics.values()))
     if keep == "best" and value < state.best_value:
         state.best_value = value
@@ -327,8 +377,9 @@ def _validated(validate, model: nn.Module, state: _State, keep: str) -> dict[str
 def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens, settings: dict | None) -> str:
     """What two runs must share for one to resume the other's checkpoint."""
     shapes = {name: list(p.shape) for name, p in model.named_parameters()}
-    data = _digest({name: getattr(train, name).cpu() for name in ("values", "positions", "real")})
-    return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True)
+    arrays = {name: getattr(train, name) for name in ("values", "positions", "real")}
+    data = digest(arrays | {f"aux.{name}": t for name, t in train.aux.items()})  # labels and masks too
+    return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True, default=lambda v: v.item())
 
 
 def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) -> None:
@@ -341,23 +392,26 @@ def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) 
     tensors = {name: t.detach().contiguous().cpu() for name, t in tensors.items()}
     notes = {key: value for key, value in vars(state).items() if key != "best"}
     notes["scaler"] = accelerator.scaler.state_dict() if accelerator.scaler else None
-    metadata = {"state": json.dumps(notes), "digest": _digest(tensors)}
-    atomic_write(path, safetensors.torch.save(tensors, metadata))
+    text = json.dumps(notes)
+    atomic_write(path, safetensors.torch.save(tensors, {"state": text, "digest": digest(tensors, text)}))
 
 
-def _load(path: Path, run: str, model: nn.Module, optimizers, accelerator) -> _State:
+def _load(path: Path, run: str, total: int, model: nn.Module, optimizers, accelerator) -> _State:
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata()
         tensors = safetensors.torch.load_file(path)
-        notes, digest = json.loads(metadata["state"]), metadata["digest"]
+        sound = metadata["digest"] == digest(tensors, metadata["state"])
+        notes = json.loads(metadata["state"])
         scaler, state = notes.pop("scaler"), _State(**notes)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} is not a readable checkpoint ({error}); delete it to start afresh") from error
-    if digest != _digest(tensors):
+    if not sound:
         raise CheckpointError(f"{path} is corrupt: its digest does not match; delete it to start afresh")
     if state.run != run:
         raise CheckpointError(f"{path} belongs to a run with other settings or data; delete it to start afresh")
+    if not (isinstance(state.step, int) and 0 <= state.step <= total):
+        raise CheckpointError(f"{path} says step {state.step} of {total}; delete it to start afresh")
     if scaler and accelerator.scaler:
         accelerator.scaler.load_state_dict(scaler)
     parts = {"model": {}, "best": {}, "optimizer": {}}
@@ -381,11 +435,3 @@ def _numbered(optimizers) -> list[tuple[int, torch.optim.Optimizer]]:
     """Each optimizer with the number of its first parameter, counted through all of them."""
     counts = [sum(len(group["params"]) for group in o.param_groups) for o in optimizers]
     return list(zip(np.cumsum([0, *counts[:-1]]).tolist(), optimizers, strict=True))
-
-
-def _digest(tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        digest.update(name.encode())
-        digest.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()

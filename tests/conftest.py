@@ -40,6 +40,25 @@ def made_up_record(
     return record
 
 
+def pytest_itemcollected(item):
+    if {"built", "browser"} & set(getattr(item, "fixturenames", ())):
+        item.add_marker("book")
+
+
+@pytest.hookimpl(trylast=True)  # when the others have ordered and deselected
+def pytest_collection_modifyitems(config, items):
+    """What takes long comes first: the slow tests, then those of the book, which find it built, then the rest.
+
+    `--dist worksteal` first gives every worker an equal stretch of this list: each gets its share of the slow ones.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    rest = [item for item in items if not item.get_closest_marker("slow")]
+    rest.sort(key=lambda item: not item.get_closest_marker("book"))
+    bounds = [len(rest) * k // workers for k in range(workers + 1)]
+    items[:] = [item for k in range(workers) for item in slow[k::workers] + rest[bounds[k] : bounds[k + 1]]]
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
@@ -61,26 +80,21 @@ def data_script() -> Callable[[str], ModuleType]:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory, worker_id) -> tuple[Path, subprocess.CompletedProcess]:
+def shared(tmp_path_factory, worker_id) -> Path:
+    """A folder of this run that all its workers know."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder if worker_id == "master" else folder.parent
+
+
+@pytest.fixture(scope="session")
+def built(shared) -> tuple[Path, subprocess.CompletedProcess]:
     """The site built as `make book` builds it, once for all workers: its folder, and how the build ended."""
-    shared = tmp_path_factory.getbasetemp()
-    shared = shared if worker_id == "master" else shared.parent
     out, log, status = shared / "site", shared / "build.log", shared / "build.status"
     with FileLock(shared / "build.lock"):
         if not status.exists():
             jupyter_book = Path(sys.executable).with_name("jupyter-book")
-            command = [
-                jupyter_book,
-                "build",
-                ".",
-                "--toc",
-                "book/_toc.yml",
-                "-W",
-                "--keep-going",
-                "--quiet",
-                "--path-output",
-                out,
-            ]
+            build = [jupyter_book, "build", ".", "--toc", "book/_toc.yml", "-W", "--keep-going", "--quiet"]
+            command = [*build, "--path-output", out]
             done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             log.write_text(done.stdout)
             status.write_text(str(done.returncode))
@@ -108,9 +122,12 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def screenshots() -> Path:
-    """Where the browser tests leave their pictures, for a look: _build/screenshots, emptied first."""
-    folder = ROOT / "_build" / "screenshots"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def screenshots(shared) -> Path:
+    """Where the browser tests leave their pictures, for a look: _build/screenshots, emptied once for all workers."""
+    folder, emptied = ROOT / "_build" / "screenshots", shared / "screenshots.emptied"
+    with FileLock(shared / "screenshots.lock"):
+        if not emptied.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            emptied.touch()
     return folder

@@ -19,6 +19,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 aten = torch.ops.aten
 BETWEEN_DEVICES = {aten.copy_.default, aten._to_copy.default}
 INDEXING = {aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default}
+READING = {aten._local_scalar_dense.default, aten.nonzero.default, aten.masked_select.default, aten.equal.default}
+WAITS = []  # operations for which the host would have waited for the GPU, in their order
 AUTOCAST = {F.linear, torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, F.scaled_dot_product_attention}
 
 
@@ -67,6 +69,8 @@ def carry_out(operation, args: tuple, kwargs: dict):
         indexed = operation in INDEXING and isinstance(args[0], OnGPU)  # a GPU tensor takes indices from the CPU
         if any(t.ndim for t in ours) and not indexed:
             raise RuntimeError(f"{operation}: found tensors on {OnGPU.gpu} and on the CPU")
+    if waits(operation, args, kwargs, theirs, ours):
+        WAITS.append(str(operation))
     wrapper = {id(t.inner): t for t in theirs}
     args, kwargs = tree_map(lambda x: x.inner if isinstance(x, OnGPU) else x, (args, kwargs))
     if device is not None:
@@ -84,6 +88,20 @@ def carry_out(operation, args: tuple, kwargs: dict):
         return OnGPU(x) if to_gpu else x
 
     return tree_map(wrap, out)
+
+
+def waits(operation, args: tuple, kwargs: dict, theirs: list, ours: list) -> bool:
+    """Whether the host has to wait: it reads numbers or counts, or copies between devices in step."""
+    if operation is aten.copy_.default:
+        between = isinstance(args[0], OnGPU) != isinstance(args[1], OnGPU)
+        return between and not (args[2] if len(args) > 2 else kwargs.get("non_blocking"))
+    if operation is aten._to_copy.default:
+        target = kwargs.get("device")
+        between = target is not None and (torch.device(target).type in (OnGPU.gpu.type, "meta")) != bool(theirs)
+        return between and not kwargs.get("non_blocking")
+    indices = args[1] if operation in INDEXING else ()
+    counted = any(isinstance(i, OnGPU) and i.dtype == torch.bool for i in indices)
+    return bool(theirs) and (operation in READING or counted)
 
 
 class Operations(TorchDispatchMode):
@@ -133,6 +151,7 @@ def install(kind: str = "cuda") -> None:
         return module if stays else move(module, *args, **kwargs)
 
     torch.nn.Module.to = to
+    torch.Tensor.pin_memory = lambda tensor: tensor
     Operations().__enter__()
     Functions().__enter__()
 

@@ -69,6 +69,7 @@ def chapters(root, site) -> list[Path]:
     return [site / f"{name}.html" for name in names]
 
 
+@pytest.mark.slow
 def test_the_book_builds_without_a_warning(built):
     folder, result = built
     assert result.returncode == 0, result.stdout[-4000:]

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.lab.classification import Classification, pretraining
+from romae_lite.lab.classification import Classification
 from romae_lite.lab.experiment import Splits, setting
-from romae_lite.lab.runs import Planned, run
+from romae_lite.lab.planned import Planned
+from romae_lite.lab.runs import run
 from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.masking import hide, split
 from romae_lite.tokens import Tokens
@@ -193,8 +194,7 @@ def test_killed_run_ends_in_the_same_weights(data, tmp_path, kept):
     for n, stage in ((3, "first"), (5 + 7, "second"), (6, "second")):
         with pytest.raises(Interrupted):
             exp.train(data, 3, logs=5, checkpoint=checkpoint, stop=Stops(n))
-        assert pretraining(checkpoint).exists()
-        assert checkpoint.exists() == (stage == "second")
+        assert [path.exists() for path in exp.checkpoints(checkpoint)] == [stage == "second", True]
     again, resumed = exp.train(data, 3, logs=5, checkpoint=checkpoint)
     assert same(whole, again)
     clock = ("seconds", "tokens_per_second")
@@ -210,7 +210,7 @@ def test_a_recorded_run_leaves_no_checkpoint_of_either_stage(steps, tmp_path, mo
     planned = Planned(experiment="toy", preset="paper", seed=0)
     with pytest.raises(Interrupted):
         run(planned, stop=Stops(steps))
-    assert pretraining(planned.checkpoint).exists()
+    assert planned.build().checkpoints(planned.checkpoint)[1].exists()
     record = run(planned)
     assert [entry["stage"] for entry in record.history][:: len(record.history) - 1] == ["pretrain", "fine-tune"]
     assert list(tmp_path.rglob("*.safetensors")) == []

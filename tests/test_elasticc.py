@@ -14,7 +14,8 @@ from romae_lite import rope
 from romae_lite.elasticc import data as sky
 from romae_lite.elasticc import rivals
 from romae_lite.elasticc.data import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
-from romae_lite.elasticc.experiment import CUTS, DAYS, ELAsTiCC
+from romae_lite.elasticc.experiment import DAYS, ELAsTiCC
+from romae_lite.elasticc.figure import CUTS, recorded
 from romae_lite.lab import claims, records
 from romae_lite.model import count_parameters
 from romae_lite.tokens import Tokens
@@ -139,13 +140,6 @@ def test_scalings(curves):
     real = plain.real
     flux = scaled.values[..., 0].double().sinh() * 10 ** scaled.values[..., 1].double()  # and back
     torch.testing.assert_close(flux[real].float(), plain.values[..., 0][real], rtol=1e-5, atol=1e-4)
-
-
-def test_a_light_curve_without_visits_is_named(curves):
-    with pytest.raises(ValueError, match=f"object {curves.ids[0]} has no visits"):
-        sky.tokens(curves.keep(curves.owner != 0))
-    with pytest.raises(ValueError, match="no light curves"):
-        sky.tokens(curves.take(np.arange(0)))
 
 
 # The made-up sky ------------------------------------------------------------------------------------------------------
@@ -334,7 +328,7 @@ def test_arrays(exp, data):
 def test_explored_answers_one_by_one(exp, data):
     """The precomputed answers, asked again: a light curve with some visits taken away by hand."""
     model = exp.build(0)
-    arrays = exp.explored(model, data.test)
+    arrays = recorded(exp, model, data.test)
     assert arrays["answer"].shape[1:] == (CUTS, 64, 14)
     for s, cut, bands in ((0, 4, 63), (3, 19, 21), (5, 0, 2)):
         part = slice(arrays["start"][s], arrays["start"][s + 1])
@@ -452,6 +446,7 @@ def test_float32_days_lose_little_and_float32_seconds_everything():
         assert (scores(60_000, unit, torch.float64) - exact).abs().max() < 1e-3
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one(exp, tmp_path):
     """`accelerate launch -m romae_lite run elasticc` with two processes, against one. Without masks and class weights,
     which differ between processes, the mean over two halves of a batch is the mean over the batch."""

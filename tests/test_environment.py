@@ -137,6 +137,7 @@ def test_installing_on_colab_replaces_nothing(project):
                 assert inner.specifier.contains(COLAB[inner.name]), f"{r.name} needs {inner}"
 
 
+@pytest.mark.slow
 def test_training_needs_neither_jupyter_nor_matplotlib(root, tmp_path):
     """A bare GPU machine has torch, numpy, scipy, accelerate, safetensors and einops; `run` must do with that."""
     absent = {"matplotlib", "IPython", "ipykernel", "ipywidgets", "nbformat", "tqdm", "pandas", "yaml", "sklearn"}

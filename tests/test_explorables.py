@@ -1,14 +1,16 @@
 """The interactive figures: their data in Python, and their behaviour in a real browser."""
 
 import importlib
+import inspect
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from conftest import made_up_record
+from conftest import ROOT, made_up_record
 
 from romae_lite import rope
 from romae_lite.lab import records
@@ -61,20 +63,22 @@ def test_size_of_the_full_spirals_figure():
 
 def test_data_cannot_end_the_script_nor_the_figure():
     evil = {"position": 1, "evil": "</script><b>"}
-    figure = Explorable(name="rotary_clock", data=evil, title='a <b> & "c"', caption="<i>", fallback="<svg/>")
+    script, title = rotary_clock.SCRIPT, 'a <b> & "c"'
+    figure = Explorable(name="evil", script=script, data=evil, title=title, caption="<i>", fallback="<svg/>")
     html = figure.html()
     assert html.count("</script>") == 1 and "<b>" not in html and "<i>" not in html
 
 
 @pytest.mark.parametrize("data", [{"x": float("nan")}, {"x": float("inf")}, {"x": np.zeros(2)}])
 def test_data_that_json_cannot_say_is_refused(data):
-    with pytest.raises(ValueError, match="rotary_clock"):
-        Explorable(name="rotary_clock", data=data, title="t", caption="c", fallback="")
+    with pytest.raises(ValueError, match="JSON without NaN"):
+        Explorable(name="rotary_clock", script=rotary_clock.SCRIPT, data=data, title="t", caption="c", fallback="")
 
 
-def test_unknown_drawing_is_refused():
-    with pytest.raises(ValueError, match="sundial"):
-        Explorable(name="sundial", data={}, title="t", caption="c", fallback="")
+@pytest.mark.parametrize("script", [None, ROOT / "sundial.js"])
+def test_data_need_a_drawing(script):
+    with pytest.raises(ValueError, match="script of 'sundial' is"):
+        Explorable(name="sundial", script=script, data={}, title="t", caption="c", fallback="")
 
 
 @pytest.mark.parametrize(
@@ -154,41 +158,112 @@ def test_palette_can_carry_text(name):
 
 
 def test_gallery_names_what_there_is():
-    assert {"spirals", "rotary_clock"} <= set(GALLERY)
+    assert set(MAKERS) == set(GALLERY), "MAKERS below makes each of them"
     with pytest.raises(KeyError, match="rotary_clock"):
         gallery("sundial")
 
 
-def record(folder, preset: str, seed: int, given: dict) -> None:
-    path = folder / "spirals" / f"{preset}-s{seed}"
-    records.save_arrays(path.with_suffix(".npz"), **given)
-    made_up_record(
-        experiment="spirals", preset=preset, seed=seed, metrics={"rmse_clean": 0.5 + seed},
-        command=f"made up {preset} {seed}",
-    ).save(path.with_suffix(".json"))  # fmt: skip
+def keep(root, experiment: str, preset: str, arrays: dict, metrics: dict, seed: int = 0, **settings) -> Path:
+    """A record that no run left, with arrays beside it; the path of the arrays."""
+    record = made_up_record(experiment, preset, seed, settings, root, metrics=metrics)
+    return records.save_arrays(root / experiment / f"{record.planned.name}.npz", **arrays)
 
 
-def test_spirals_come_from_the_best_record(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    nothing = gallery("spirals")
+def test_spirals_come_from_the_best_record(tmp_path):
+    nothing = gallery("spirals", root=tmp_path)
     assert nothing.data is None and "romae_lite run spirals" in nothing.html() and "<script" not in nothing.html()
-    record(tmp_path, "paper", 0, arrays(seed=1))
-    assert "made up paper 0" in gallery("spirals").caption
+    keep(tmp_path, "spirals", "paper", arrays(seed=1), {"rmse_clean": 0.5})
+    assert "--preset paper --seeds 0." in gallery("spirals", root=tmp_path).caption
     for seed in (10, 2):
-        record(tmp_path, "best", seed, arrays(seed=seed))
-    chosen = gallery("spirals")
-    assert "made up best 2" in chosen.caption and "2.5000" in chosen.caption
+        keep(tmp_path, "spirals", "best", arrays(seed=seed), {"rmse_clean": 0.5 + seed}, seed)
+    chosen = gallery("spirals", root=tmp_path)
+    assert "--preset best --seeds 2." in chosen.caption and "2.5000" in chosen.caption
     assert chosen.data["spirals"] == spirals.payload(arrays(seed=2))["spirals"]
 
 
-def test_damaged_arrays_are_named_and_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    record(tmp_path, "paper", 0, arrays())
-    record(tmp_path, "best", 0, arrays())
-    (tmp_path / "spirals" / "best-s0.npz").write_bytes(b"PK no archive")
-    assert "made up paper 0" in gallery("spirals").caption and "best-s0.npz" in gallery("spirals").caption
+def test_damaged_arrays_are_named_and_passed_over(tmp_path):
+    keep(tmp_path, "spirals", "paper", arrays(), {"rmse_clean": 0.5})
+    keep(tmp_path, "spirals", "best", arrays(), {"rmse_clean": 0.5}).write_bytes(b"PK no archive")
+    caption = gallery("spirals", root=tmp_path).caption
+    assert "--preset paper --seeds 0." in caption and "best-s0.npz cannot be used" in caption
     (tmp_path / "spirals" / "paper-s0.json").write_text("{")
-    assert gallery("spirals").data is None and "paper-s0" in gallery("spirals").caption
+    assert gallery("spirals", root=tmp_path).data is None
+    assert "paper-s0.json is not JSON" in gallery("spirals", root=tmp_path).caption
+
+
+def of(chapter: str, name: str, *values):
+    """What a chapter's test file has under a name, imported late: it takes its fixtures from this one."""
+    return lambda: getattr(importlib.import_module(f"test_explorables_{chapter}"), name)(*values)
+
+
+# Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics. No model was asked.
+RECORDED = {
+    "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
+    "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
+    "light_curve": ("elasticc", "small", of("elasticc", "made_up"), {"f1_macro": 0.5}),
+    "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
+    "uea": ("uea", "best", of("uea", "made_up"), {"accuracy": 0.5}),
+    "synthetic": ("synthetic", "mini", of("synthetic", "left"), {"mse_clean": 0.5, "mse_clean_gp": 0.4}),
+    "moving_tokens": ("position", "best", of("cls", "made_up", 1.0), {"mse": 0.5}),
+    "position_error": ("position", "best", of("cls", "made_up", 1.0), {"mse": 0.5}),
+    "spectrum": ("frequencies", "small", of("frequencies", "arrays", 1.0), {"mse": 0.5}),
+    "position_scale": ("frequencies", "small", of("frequencies", "arrays", 1.0), of("frequencies", "metrics", 1, 0)),
+}
+NOT_DRAWN = {  # kept for other figures
+    "spirals": {"theta", "chirality"}, "moving_tokens": {"grid", "bias", "absolute"},
+    "position_error": {"offsets", "shifts", "named"},
+}  # fmt: skip
+
+
+def recorded(root, name: str, arrays: dict | None = None, **settings) -> Path:
+    experiment, preset, make, metrics = RECORDED[name]
+    metrics = metrics() if callable(metrics) else metrics
+    return keep(root, experiment, preset, make() if arrays is None else arrays, metrics, **settings)
+
+
+def test_all_figures_of_recorded_runs_are_known(tmp_path):
+    assert {name for name in GALLERY if "root" in inspect.signature(GALLERY[name]).parameters} == set(RECORDED)
+    assert all(gallery(name, root=tmp_path).data is None for name in RECORDED)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_run_in_another_precision_is_as_good(name, tmp_path):
+    recorded(tmp_path, name, precision="bf16")
+    assert gallery(name, root=tmp_path).data is not None
+
+
+def huge(array: np.ndarray) -> np.ndarray | None:
+    if array.dtype.kind == "f":
+        return np.full_like(array, np.finfo(array.dtype).max) if array.dtype != np.float16 else None
+    return np.full_like(array, np.iinfo(array.dtype).max) if array.dtype.kind == "i" else None
+
+
+# What can be wrong with one array of a file that can be read; None where it would not be wrong.
+MUTATIONS = {
+    "missing": None,
+    "no axes": lambda a: a.ravel()[0],
+    "an axis more": lambda a: a[None],
+    "empty": lambda a: a[:0],
+    "shorter": lambda a: a[:-1],
+    "NaN": lambda a: a * np.nan if a.dtype.kind == "f" else None,
+    "huge": huge,
+    "negative": lambda a: -2 - a if a.dtype.kind == "i" else None,
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_whatever_is_wrong_with_arrays_ends_in_a_still_picture_that_names_the_file(name, tmp_path):
+    path = recorded(tmp_path, name)
+    good = records.load_arrays(path)
+    assert gallery(name, root=tmp_path).data is not None
+    for array in sorted(good.keys() - NOT_DRAWN.get(name, set()))[:15]:  # of the weights of a model, some will do
+        for what, mutate in MUTATIONS.items():
+            bad = mutate(good[array]) if mutate else None
+            if mutate and bad is None:
+                continue
+            np.savez(path, **{k: v for k, v in good.items() if k != array} | ({array: bad} if mutate else {}))
+            figure = gallery(name, root=tmp_path)
+            assert figure.data is None and path.name in figure.caption, (array, what, figure.caption)
 
 
 # --- in the browser ---------------------------------------------------------------------------------------------------
@@ -341,58 +416,84 @@ def test_what_is_spoken_says_the_numbers(visit):
     assert f"{now['observed']} of 75" in page.locator("[aria-live]").text_content()
 
 
-def of(chapter: str, *name: str):
-    """Makes a figure of that chapter's test file, imported late: it takes its fixtures from this one."""
-    return lambda: importlib.import_module(f"test_explorables_{chapter}").figure(*name)
-
-
-MAKERS = {
-    **{name: of("autoencoder", name) for name in ("patches", "mask_ratio", "forward_pass")},
-    "patient": of("physionet"),
-    "light_curve": of("elasticc"),
-    "pendulum": of("pendulum"),
-    "uea": of("uea"),
-    "synthetic": of("synthetic"),
-    **{name: of("cls", name) for name in ("moving_tokens", "position_error")},
+# Figures that say nothing without data have made-up data here; all others are taken from the gallery.
+EXAMPLES = {
+    "mask_ratio": of("autoencoder", "figure", "mask_ratio"),
+    "patient": of("physionet", "figure"),
+    "light_curve": of("elasticc", "figure"),
+    "pendulum": of("pendulum", "figure"),
+    "uea": of("uea", "figure"),
+    "synthetic": of("synthetic", "figure"),
+    **{name: of("cls", "figure", name) for name in ("moving_tokens", "position_error")},
     "spirals": lambda: spirals.explorable(arrays()),
-    "rotary_clock": rotary_clock.explorable,
-    **{name: GALLERY[name] for name in ("two_tokens", "attention_kernel", "rope_precision")},
-    **{name: of("frequencies", name) for name in ("spectrum", "position_scale")},
+    **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
 }
+MAKERS = {name: EXAMPLES.get(name, GALLERY[name]) for name in GALLERY}
+
+
+def look(page, scheme: str, **attributes) -> None:
+    """Give the page another scheme, as its host would, and wait until the figures have followed."""
+    ground, text = GROUNDS[scheme]
+    page.evaluate(
+        """([ground, text, attributes]) => {
+          const root = document.documentElement;
+          for (const name of ["data-theme", "theme"]) root.removeAttribute(name);
+          for (const [name, value] of Object.entries(attributes)) root.setAttribute(name, value);
+          Object.assign(root.style, {background: ground, color: text});
+        }""",
+        [ground, text, attributes],
+    )
+    page.wait_for_function("s => document.querySelector('.romae-explorable').dataset.scheme === s", arg=scheme)
+
+
+def check_readable(page, scheme: str) -> None:
+    """Every text has the contrast that WCAG 2 asks for, and the palette is that of the scheme."""
+    measured = page.evaluate(CONTRAST)
+    assert len(measured) > 10
+    assert min(measured.values()) >= 4.5, min(measured.items(), key=lambda item: item[1])
+    blue = page.locator(".romae-explorable").first.evaluate("e => getComputedStyle(e).getPropertyValue('--romae-blue')")
+    assert blue == PALETTE["blue"][scheme == "dark"]
+
+
+def check_fits(page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 class TestEvery:
-    def test_twice_on_a_page(self, visit, make):
+    """One visit for each host, several questions at each."""
+
+    def test_twice_on_a_page_of_the_site(self, visit, make):
         page = visit(make().html() * 2)
         figures = page.locator('.romae-explorable[data-ready="1"]')
         assert figures.count() == 2
         assert state(page, 0) == state(page, 1)
+        controls, seen = page.locator(".romae-live :is(input, select, button, [role=slider])"), set()
+        for _ in range(controls.count()):
+            page.keyboard.press("Tab")
+            name, outline, place = page.evaluate(FOCUSED)
+            assert name.strip() and outline != "none"
+            seen.add(place)
+        assert len(seen) == controls.count()
         figures.nth(1).locator("input[type=range]").first.press("ArrowRight")
         assert state(page, 0) != state(page, 1)
+        check_fits(page, 900)
+        check_readable(page, "light")
+        look(page, "dark", **{"data-theme": "dark"})
+        check_readable(page, "dark")
 
-    @pytest.mark.parametrize("width", [320, 390, 900])
-    def test_fits(self, visit, make, width):
-        page = visit(make().html(), width=width)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-    @pytest.mark.parametrize("host", ["data-theme={}", "theme={}", ""])
-    def test_text_is_readable_in_both_schemes(self, visit, make, host):
-        blues = []
+    def test_in_a_notebook_and_on_a_phone(self, visit, make):
+        page = visit(make().html(), "dark", "lang=en", width=320)  # a host that does not say that it is dark
+        check_readable(page, "dark")
+        check_fits(page, 320)
+        check_fits(page, 390)
         for scheme in ("light", "dark"):
-            page = visit(make().html(), scheme, host.format(scheme) or "lang=en")
-            measured = page.evaluate(CONTRAST)
-            assert len(measured) > 10
-            assert min(measured.values()) >= 4.5, min(measured.items(), key=lambda item: item[1])
-            blues.append(
-                page.locator(".romae-explorable").evaluate("e => getComputedStyle(e).getPropertyValue('--romae-blue')")
-            )
-        assert tuple(blues) == PALETTE["blue"]
-
-    def test_follows_a_change_of_scheme(self, visit, make):
-        page = visit(make().html())
-        page.evaluate("document.documentElement.style.color = '#eee'; document.documentElement.dataset.theme = 'dark'")
-        page.wait_for_function("() => document.querySelector('.romae-explorable').dataset.scheme === 'dark'")
+            look(page, scheme, theme=scheme)  # Colab
+            check_readable(page, scheme)
+        look(page, "light")
+        check_readable(page, "light")
 
     def test_still_picture_without_scripts(self, visit, make):
         page = visit(make().html(), java_script_enabled=False)
@@ -400,22 +501,22 @@ class TestEvery:
         assert still.is_visible() and still.bounding_box()["height"] > 80
         assert not page.locator(".romae-live").is_visible()
 
-    def test_every_control_has_a_name_and_a_visible_focus(self, visit, make):
-        page = visit(make().html())
-        controls = page.locator(".romae-live :is(input, select, button, [role=slider])")
-        seen = set()
-        for _ in range(controls.count()):
-            page.keyboard.press("Tab")
-            name, outline, place = page.evaluate(FOCUSED)
-            assert name.strip() and outline != "none"
-            seen.add(place)
-        assert len(seen) == controls.count()
 
-    def test_still_picture_returns_where_the_drawing_fails(self, visit, make):
-        head = "function explorable(root, data, kit) {"
-        page = visit(make().html().replace(head, head + ' throw Error("no");'), expect_errors=True)
-        assert page.locator(".romae-explorable").get_attribute("data-ready") == "failed"
-        assert page.locator(".romae-still").is_visible()
+def test_still_picture_returns_where_the_drawing_fails(visit):
+    head = "function explorable(root, data, kit) {"
+    page = visit(rotary_clock.explorable().html().replace(head, head + ' throw Error("no");'), expect_errors=True)
+    assert page.locator(".romae-explorable").get_attribute("data-ready") == "failed"
+    assert page.locator(".romae-still").is_visible()
+
+
+def test_no_two_figures_share_a_prefix_of_css_classes():
+    """The rules of a figure hold for the whole page."""
+    owners = {}
+    for script in sorted(ROOT.glob("romae_lite/*/*.js")):
+        for prefix in set(re.findall(r"\.romae-explorable \.(\w+)-", script.read_text())) - {"romae"}:
+            owners.setdefault(prefix, []).append(script.name)
+    assert len(owners) >= len(GALLERY)
+    assert not {prefix: names for prefix, names in owners.items() if len(names) > 1}
 
 
 def test_drawn_later_inside_a_closed_dropdown(visit):

@@ -14,6 +14,7 @@ from romae_lite.autoencoder import forward_pass, mask_ratio, patches
 from romae_lite.autoencoder.pictures import digit_tokens, stars
 from romae_lite.masking import hide, split, take
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters, reconstruction_loss, size
+from romae_lite.page import weights
 from romae_lite.page.explorable import Explorable
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
@@ -22,12 +23,16 @@ from romae_lite.tokens import Tokens
 def small(patch: int, axes: int, cls: bool = True) -> RoMAE:
     """A model with random weights: the page has to compute what it computes, sensible or not."""
     config = ModelConfig(
-        patch=patch, axes=axes, encoder=size("16x2x2x32"), decoder=size("8x1x1x16"), cls=cls,
+        patch=patch, axes=axes, encoder=size("16x2x2x32"), decoder=size("16x2x2x16"), cls=cls,
         positions=PositionEncoding(base=100.0),
     )  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return RoMAE(config)
+        model = RoMAE(config)
+        with torch.no_grad():
+            for weight in model.parameters():  # large enough for every part to matter
+                weight += 0.3 * torch.randn_like(weight)
+    return model
 
 
 def sources() -> list[dict]:
@@ -117,7 +122,7 @@ def test_hidden_tokens_is_what_hide_hides(n):
 
 def test_packed_model_is_the_model_in_half_precision():
     model = small(16, 2)
-    back = mask_ratio.unpacked(json.loads(json.dumps(mask_ratio.packed(model))))
+    back = weights.unpacked(json.loads(json.dumps(weights.packed(model))))
     for name, weight in model.state_dict().items():
         assert torch.equal(back.state_dict()[name], weight.half().float()), name
 
@@ -125,7 +130,12 @@ def test_packed_model_is_the_model_in_half_precision():
 def test_packing_refuses_what_the_page_cannot_compute():
     config = ModelConfig(patch=1, axes=1, positions=PositionEncoding(kind="absolute"))
     with pytest.raises(ValueError, match="absolute"):
-        mask_ratio.packed(RoMAE(config))
+        weights.packed(RoMAE(config))
+    model = small(1, 1)
+    with torch.no_grad():
+        model.mask_token[3] = 1e6
+    with pytest.raises(ValueError, match="mask_token holds"):
+        weights.packed(model)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +205,10 @@ def test_patches_edges_follow_the_pointer(visit):  # noqa: F811
 def check_mask(page, given: list[dict]) -> dict:
     now = state(page)
     source = next(s for s in given if s["name"] == now["source"])
-    _, error, reference = mask_ratio.fill_in(source, now["sample"], now["hidden"])
-    # four decimals are shown; the page computes in double precision, PyTorch in single
+    found, error, reference = mask_ratio.fill_in(source, now["sample"], now["hidden"])
+    assert np.ptp(found) > 0.1  # or the next line would say little
+    np.testing.assert_allclose(now["filled"], found, atol=1e-4)  # the model computes in float32
+    # four decimals are shown
     assert float(now["mse"]) == pytest.approx(error, abs=6e-5, rel=1e-4)
     assert float(now["reference"]) == pytest.approx(reference, abs=6e-5)
     total = len(source["samples"][0]["values"])

@@ -5,14 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
-from conftest import made_up_record
-from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite import rope
-from romae_lite.lab import records
 from romae_lite.page.gallery import gallery
 from romae_lite.position import moving_tokens, position_error
-from romae_lite.position.experiment import Position, PositionRange
+from romae_lite.position.experiment import Position
 from romae_lite.position.moving_tokens import Answers
 from romae_lite.position.position_error import Sweep
 
@@ -88,7 +86,7 @@ def test_misshapen_answers_are_named():
         other = made_up(1.0) | {"offsets": np.zeros((M, N))}
         moving_tokens.payload([models()[0], Answers(name="b", anchor="", head_dim=16, arrays=other)], 1, 50)
     for bad in (np.zeros((M, K)), np.full((M, K, N), np.nan)):
-        with pytest.raises(ValueError, match="named of 'b' must be finite"):
+        with pytest.raises(ValueError, match="named h(as|olds).*'b'"):
             moving_tokens.payload(
                 [Answers(name="b", anchor="", head_dim=16, arrays=made_up(1) | {"named": bad})], 1, 50
             )
@@ -225,7 +223,7 @@ def test_misshapen_sweeps_are_named():
         dict(absolute=good.signed[0]),
     ):
         kept = dict(name="b", positions=good.positions, absolute=good.absolute, signed=good.signed)
-        with pytest.raises(ValueError, match="of 'b' must be"):
+        with pytest.raises(ValueError, match="'b'"):
             position_error.payload([Sweep(**kept | change)])
 
 
@@ -275,58 +273,48 @@ def test_the_curve_stands_where_the_data_say(visit):  # noqa: F811
 # From records -------------------------------------------------------------------------------------------------------
 
 
-def keep(root, exp, preset: str, seed: int, arrays: dict, tier: str = "own", **overrides) -> None:
-    """A record that the test made up."""
-    path = records.record_path(exp.name, preset, overrides, seed, root)
-    records.save_arrays(path.with_suffix(".npz"), **arrays)
-    made_up_record(
-        experiment=exp.name, preset=preset, tier=tier, config=exp.config(), seed=seed, metrics={"mse": 0.5 + seed},
-        command=f"made up {exp.name} {preset} {seed}",
-    ).save(path)  # fmt: skip
-
-
-def test_without_records_both_say_so(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+def test_without_records_both_say_so(tmp_path):
     for name, experiment in (("moving_tokens", "position"), ("position_error", "position_range")):
-        figure = gallery(name)
+        figure = gallery(name, root=tmp_path)
         assert figure.data is None and "<script" not in figure.html()
         assert f"python -m romae_lite run {experiment} " in figure.caption and "ot recorded yet" in figure.title
 
 
-def test_moving_tokens_show_every_kind_of_model_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    paper, control = Position.paper(), Position.control()
+def test_moving_tokens_show_every_kind_of_model_once(tmp_path):
+    def run(preset: str, follow: float, seed: int = 0, **settings):
+        return keep(tmp_path, "position", preset, made_up(follow, seed=seed), {"mse": 0.5 + seed}, seed, **settings)
+
     for seed in (3, 1):
-        keep(tmp_path, paper, "paper", seed, made_up(1.0, seed=seed), "paper")
-    keep(tmp_path, control, "control", 0, made_up(0.0))
-    for size in ("tiny", "small"):
-        keep(tmp_path, paper.replace(cls=False, size=size), "paper", 0, made_up(0.0), "paper", cls=False, size=size)
-    keep(tmp_path, Position.quick(), "quick", 0, made_up(1.0), "smoke")
-    keep(tmp_path, control.replace(lr=0.1), "control", 0, made_up(7.0), "ablation", lr=0.1)  # has no name of its own
-    keep(tmp_path, paper.replace(size="base", epochs=1), "paper", 0, made_up(1.0), "reduced", size="base", epochs=1)
-    data = gallery("moving_tokens").data
-    assert [(m["name"], m["anchor"]) for m in data["models"]] == [
+        run("paper", 1.0, seed)
+    control = run("control", 0.0)
+    for size in ("tiny", "small"):  # nothing tells the tokens apart: one of the two is enough
+        run("paper", 0.0, cls=False, size=size)
+    run("quick", 1.0)
+    run("control", 7.0, lr=0.1)  # has no name of its own
+    run("paper", 1.0, size="base", epochs=1)
+    figure = gallery("moving_tokens", root=tmp_path)
+    assert [(m["name"], m["anchor"]) for m in figure.data["models"]] == [
         ("[CLS], identical tokens (tiny)", "[CLS]"),
         ("no anchor, identical tokens (tiny)", ""),
         ("no anchor, distinct tokens (ours)", ""),
         ("[CLS], identical tokens (base, reduced)", "[CLS]"),
     ]
-    assert "made up position paper 1" in data["models"][0]["source"] and "1.5" in data["models"][0]["source"]
-    assert len(data["models"][0]["thetas"]) == 30 and len(data["models"][2]["thetas"]) == 8
-    (tmp_path / "position" / "control-s0.npz").write_bytes(b"PK no archive")
-    again = gallery("moving_tokens")
-    assert len(again.data["models"]) == 3 and "control-s0" in again.caption
+    first = figure.data["models"][0]
+    assert first["source"] == "Seed 1, test MSE 1.5: python -m romae_lite run position --preset paper --seeds 1"
+    assert len(first["thetas"]) == 30 and len(figure.data["models"][2]["thetas"]) == 8
+    control.write_bytes(b"PK no archive")
+    again = gallery("moving_tokens", root=tmp_path)
+    assert len(again.data["models"]) == 3 and "control-s0.npz" in again.caption
 
 
-def test_position_error_gathers_seeds_and_the_papers_numbers(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+def test_position_error_gathers_seeds_and_the_papers_numbers(tmp_path):
     where = np.linspace(0, 100, 500)
     for seed in (0, 1):
-        keep(tmp_path, PositionRange.best(), "best", seed, dict(positions=where, error=where / 100 - seed))
-    changed = PositionRange.best().replace(lr=0.1)
-    keep(tmp_path, changed, "best", 0, dict(positions=where, error=where + 9), "ablation", lr=0.1)
-    keep(tmp_path, Position.control(), "control", 0, made_up(0.0))
-    figure = gallery("position_error")
+        given = dict(positions=where, error=where / 100 - seed)
+        last = keep(tmp_path, "position_range", "best", given, {"mse": 0.5}, seed)
+    keep(tmp_path, "position_range", "best", dict(positions=where, error=where + 9), {"mse": 0.5}, lr=0.1)
+    keep(tmp_path, "position", "control", made_up(0.0), {"mse": 0.5})
+    figure = gallery("position_error", root=tmp_path)
     first, second = figure.data["models"]
     assert first["name"] == "One token, 0 to 100 (ours)" and "2 seeds, tier own" in first["source"]
     np.testing.assert_allclose(first["signed"][1], where / 100 - 1, rtol=1e-3, atol=1e-6)
@@ -334,5 +322,5 @@ def test_position_error_gathers_seeds_and_the_papers_numbers(tmp_path, monkeypat
     assert first["paper"] == {"first": 0.713, "last": 1.682, "central": 0.028}  # Figure 2
     assert second["name"] == "Ten tokens, no anchor, distinct tokens (ours)" and second["paper"] == {}
     assert math.isclose(second["positions"][0], 1.49) and len(second["signed"][0]) == 50
-    (tmp_path / "position_range" / "best-s1.npz").unlink()
-    assert "best-s1 cannot be used" in gallery("position_error").caption
+    last.unlink()
+    assert "best-s1.npz cannot be used" in gallery("position_error", root=tmp_path).caption

@@ -2,20 +2,18 @@
 
 import numpy as np
 import pytest
-from conftest import made_up_record
-from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite.elasticc import figure as light_curve
 from romae_lite.elasticc.data import BANDS, SIMULATED_CLASSES
 from romae_lite.elasticc.experiment import ELAsTiCC
-from romae_lite.lab import records
 from romae_lite.page.gallery import gallery
 
 NAMES, C = SIMULATED_CLASSES, 20
 
 
 def made_up(seed: int = 0) -> dict[str, np.ndarray]:
-    """Arrays laid out as `ELAsTiCC.explored` does, of three objects that do not exist. No model was asked."""
+    """Arrays laid out as `recorded` does, of three objects that do not exist. No model was asked."""
     rng, lengths = np.random.default_rng(seed), (60, 90, 40)
     days = [np.sort(rng.uniform(-300, 700, n).astype(np.float32)) for n in lengths]
     for day in days:
@@ -73,9 +71,9 @@ def test_probabilities_are_those_of_the_arrays():
 
 
 def test_from_the_experiment():
-    """The real layout: the figure takes what `ELAsTiCC.explored` gives, and it is small."""
+    """The real layout: the figure takes what a run keeps, and it is small."""
     exp = ELAsTiCC.quick().replace(encoder="16x2x1x32", decoder="16x2x1x32", n_train=40, n_test=100)
-    arrays = exp.explored(exp.build(0), exp.data(0).test)
+    arrays = light_curve.recorded(exp, exp.build(0), exp.data(0).test)
     html = light_curve.explorable(arrays, exp.names, exp.scaling).html()
     assert len(html.encode()) < 350_000
 
@@ -91,19 +89,13 @@ def test_misshapen_arrays_are_named(name, value, message):
         light_curve.payload({k: v for k, v in made_up().items() if k != "cuts"}, NAMES, "asinh")
 
 
-def test_comes_from_a_record(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    assert gallery("light_curve").data is None and light_curve.COMMAND in gallery("light_curve").html()
-    path = tmp_path / "elasticc" / "small-s0"
-    records.save_arrays(path.with_suffix(".npz"), **made_up())
-    made_up_record(
-        experiment="elasticc", preset="small", config={"source": "simulated", "scaling": "asinh"},
-        metrics={"f1_macro": 0.4321},
-    ).save(path.with_suffix(".json"))  # fmt: skip
-    caption = gallery("light_curve").caption
-    assert "0.432" in caption and "Made-up" in caption
-    (tmp_path / "elasticc" / "paper-s0.npz").write_bytes(b"PK")
-    assert "paper-s0.npz" in gallery("light_curve").caption
+def test_comes_from_a_record(tmp_path):
+    nothing = gallery("light_curve", root=tmp_path)
+    assert nothing.data is None and light_curve.COMMAND in nothing.html()
+    keep(tmp_path, "elasticc", "small", made_up(), {"f1_macro": 0.4321})
+    keep(tmp_path, "elasticc", "paper", made_up(), {"f1_macro": 0.1}).write_bytes(b"PK")
+    caption = gallery("light_curve", root=tmp_path).caption
+    assert "0.432" in caption and "Made-up" in caption and "paper-s0.npz" in caption
 
 
 # In the browser -----------------------------------------------------------------------------------------------------

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import made_up_record
-from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite.lab import records
 from romae_lite.page.gallery import gallery
 from romae_lite.pendulum import figure as pendulum
 from romae_lite.pendulum.data import generate
@@ -69,26 +67,35 @@ def test_misshapen_arrays_are_named(name, value, message):
         pendulum.explorable({k: v for k, v in made_up().items() if k != name} | {"numbers": made_up()["numbers"]})
 
 
-def test_comes_from_records(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    assert gallery("pendulum").data is None and pendulum.COMMAND in gallery("pendulum").html()
+def test_comes_from_records(tmp_path):
+    nothing = gallery("pendulum", root=tmp_path)
+    assert nothing.data is None and pendulum.COMMAND in nothing.html()
 
-    def record(preset: str, seed: int, mse: float, **changes):
-        path = tmp_path / "pendulum" / f"{preset}-s{seed}.json"
-        records.save_arrays(path.with_suffix(".npz"), **made_up(**changes))
-        made_up_record(experiment="pendulum", preset=preset, seed=seed, metrics={"mse": mse}).save(path)
+    def names() -> list[str]:
+        return [model["name"] for model in gallery("pendulum", root=tmp_path).data["models"]]
 
-    record("paper", 10, 0.5)
-    record("paper", 2, 0.01234, noise=0.5)
-    found = gallery("pendulum")
+    keep(tmp_path, "pendulum", "paper", made_up(), {"mse": 0.5}, 10)
+    keep(tmp_path, "pendulum", "paper", made_up(noise=0.5), {"mse": 0.01234}, 2)
+    found = gallery("pendulum", root=tmp_path)
     assert "0.01234" in found.caption and "seed 2" in found.caption and len(found.data["models"]) == 2
-    record("best", 0, 0.00123)
-    names = [model["name"] for model in gallery("pendulum").data["models"]]
-    assert names == ["RoMAE, its own token", "RoMAE, from [CLS]", "Kalman, told the physics"]
-    record("best", 0, 0.00123, data_seed=1)  # other clips: the two cannot share a figure
-    assert [model["name"] for model in gallery("pendulum").data["models"]] == [names[0], names[2]]
-    (tmp_path / "pendulum" / "best-s0.npz").write_bytes(b"PK")
-    assert "best-s0.npz cannot be used" in gallery("pendulum").caption
+    keep(tmp_path, "pendulum", "best", made_up(), {"mse": 0.00123})
+    assert names() == ["RoMAE, its own token", "RoMAE, from [CLS]", "Kalman, told the physics"]
+    path = keep(tmp_path, "pendulum", "best", made_up(data_seed=1), {"mse": 0.00123})
+    assert names() == ["RoMAE, its own token", "Kalman, told the physics"]  # other clips: no figure for both
+    assert (
+        "paper-s2.npz cannot be used (its clips are not those of best-s0)" in gallery("pendulum", root=tmp_path).caption
+    )
+    path.write_bytes(b"PK")
+    assert "best-s0.npz cannot be used" in gallery("pendulum", root=tmp_path).caption
+
+
+def test_the_smoother_is_not_asked_again(tmp_path, monkeypatch):
+    """Where a record has the smoother's answers, the page shows these."""
+    kept = made_up() | {"kalman": made_up(noise=0.9)["prediction"]}
+    keep(tmp_path, "pendulum", "best", kept, {"mse": 0.5})
+    monkeypatch.setattr(pendulum.predictors, "kalman", None)
+    data = gallery("pendulum", root=tmp_path).data
+    np.testing.assert_allclose(np.array(data["clips"][0]["guesses"][1]) / 1000, kept["kalman"][0], atol=6e-4)
 
 
 # In the browser -----------------------------------------------------------------------------------------------------
@@ -106,14 +113,14 @@ def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
             assert (now["clip"], now["frame"], now["seen"]) == (c + 1, frame, frame in chosen["numbers"])
             # shown in thousandths with three digits
             np.testing.assert_allclose(np.array(now["mse"], float) / 1000, expected, atol=0.51e-6)
-            assert now["mse"][0] in page.locator(".pe-legend").inner_text()
+            assert now["mse"][0] in page.locator(".pd-legend").inner_text()
             if now["seen"]:
                 slot = chosen["numbers"].index(frame)
                 assert now["share"] == chosen["share"][slot]
                 off = [pendulum.degrees_off(data, c, slot, m) for m in range(3)]
                 np.testing.assert_allclose(now["off"], off, atol=0.051)  # one decimal
             else:
-                assert now["off"] == [None] * 3 and "not seen" in page.locator(".pe-what").inner_text()
+                assert now["off"] == [None] * 3 and "not seen" in page.locator(".pd-what").inner_text()
             page.locator("input[type=range]").press("ArrowRight")
 
 
@@ -123,7 +130,7 @@ def test_camera_shows_the_frame(visit):  # noqa: F811
     read = "n => [...n.getContext('2d').getImageData(0, 0, 24, 24).data].filter((_, i) => i % 4 === 0)"
     page.locator("input[type=range]").press("Home")
     for frame in range(6):
-        pixels = page.locator(".pe-camera canvas").evaluate(read)
+        pixels = page.locator(".pd-camera canvas").evaluate(read)
         slot = np.flatnonzero(given["numbers"][0] == frame)
         if len(slot):
             assert pixels == given["frames"][0, slot[0]].tolist()
@@ -139,7 +146,7 @@ def test_needles_point_where_they_should(visit):  # noqa: F811
     page.locator("input[type=range]").press("Home")
     for _ in range(int(given["numbers"][0, 3])):
         page.keyboard.press("ArrowRight")
-    ends = page.locator(".pe-camera svg line").evaluate_all(
+    ends = page.locator(".pd-camera svg line").evaluate_all(
         "n => n.map(l => ['x1', 'y1', 'x2', 'y2'].map(k => +l.getAttribute(k)))"
     )
     assert len(ends) == 4  # two needles, each with an outline
@@ -160,7 +167,7 @@ def test_curve_stands_where_the_data_say(visit):  # noqa: F811
 
     clip = data["clips"][0]
     angles = np.degrees(np.array(clip["angles"]) / 1000)
-    truth, guess = drawn("pe-truth"), drawn("pe-model-0")
+    truth, guess = drawn("pd-truth"), drawn("pd-model-0")
     across, up = np.polyfit(truth[:, 0], np.arange(100), 1), np.polyfit(truth[:, 1], angles, 1)
     np.testing.assert_allclose(np.polyval(up, truth[:, 1]), angles, atol=0.1)
     np.testing.assert_allclose(np.polyval(across, guess[:, 0]), clip["numbers"], atol=0.01)
@@ -179,7 +186,7 @@ def test_marker_and_picture_by_pointer(visit):  # noqa: F811
     assert state(page)["frame"] == 99 and handle.get_attribute("aria-valuenow") == "99"
     handle.press("Home")
     assert state(page)["frame"] == 0 and page.locator("input[type=range]").input_value() == "0"
-    camera = page.locator(".pe-camera").bounding_box()
+    camera = page.locator(".pd-camera").bounding_box()
     page.mouse.move(camera["x"] + 40, camera["y"] + 60)
     page.mouse.down()
     page.mouse.move(camera["x"] + 80, camera["y"] + 60, steps=4)  # four pixels to a frame
@@ -206,8 +213,8 @@ def test_play_runs_to_the_end_and_stops(visit):  # noqa: F811
 
 def test_curves_can_be_chosen(visit):  # noqa: F811
     page = visit(figure().html())
-    assert page.locator("path.pe-model-1").count() == 0
-    page.locator(".pe-legend button", has_text="another").click()
-    page.locator(".pe-legend button", has_text="the truth").click()
+    assert page.locator("path.pd-model-1").count() == 0
+    page.locator(".pd-legend button", has_text="another").click()
+    page.locator(".pd-legend button", has_text="the truth").click()
     assert state(page)["shown"] == [True, True, False] and state(page)["truth"] is False
-    assert page.locator("path.pe-model-1").count() == 1 and page.locator("path.pe-truth").count() == 0
+    assert page.locator("path.pd-model-1").count() == 1 and page.locator("path.pd-truth").count() == 0

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import made_up_record
-from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite.lab import records
 from romae_lite.page.gallery import gallery
@@ -114,15 +113,14 @@ def test_misshapen_arrays_are_named(name, value, message):
         patient.payload({k: v for k, v in made_up().items() if k != "value"})
 
 
-def test_comes_from_a_record(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    assert gallery("patient").data is None and patient.COMMAND in gallery("patient").html()
-    path = tmp_path / "physionet" / "small-s0"
-    records.save_arrays(path.with_suffix(".npz"), **made_up())
-    made_up_record(experiment="physionet", preset="small", metrics={"mse": 0.4321}).save(path.with_suffix(".json"))
-    assert "0.432" in gallery("patient").caption and "PhysioNet" in gallery("patient").caption
-    (tmp_path / "physionet" / "best-s0.npz").write_bytes(b"PK")
-    assert "best-s0.npz" in gallery("patient").caption
+def test_comes_from_a_record(tmp_path):
+    nothing = gallery("patient", root=tmp_path)
+    assert nothing.data is None and patient.COMMAND in nothing.html()
+    keep(tmp_path, "physionet", "small", made_up(), {"mse": 0.4321})
+    assert "0.432" in gallery("patient", root=tmp_path).caption
+    keep(tmp_path, "physionet", "best", made_up(), {"mse": 0.1}).write_bytes(b"PK")
+    caption = gallery("patient", root=tmp_path).caption
+    assert "0.432" in caption and "PhysioNet" in caption and "best-s0.npz" in caption
 
 
 # In the browser -----------------------------------------------------------------------------------------------------
@@ -141,7 +139,7 @@ def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
             for name, value in expected.items():
                 # both sides round to three digits, sums in another order
                 assert float(now[f"mse_{name}"]) == pytest.approx(value, abs=0.00051)
-                assert now[f"mse_{name}"] in page.locator(".pa-legend").inner_text()
+                assert now[f"mse_{name}"] in page.locator(".pt-legend").inner_text()
             ranks = np.array(data["patients"][p]["rank"])
             assert now["seen"] == int((ranks < data["patients"][p]["shown"][k]).sum())
             page.locator("input[type=range]").press("ArrowRight")
@@ -149,7 +147,7 @@ def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
 
 def test_marker_by_pointer_and_keys(visit):  # noqa: F811
     page = visit(figure().html())
-    handle, ground = page.locator("[role=slider]"), page.locator(".pa-bottom > div > div > svg").bounding_box()
+    handle, ground = page.locator("[role=slider]"), page.locator(".pt-bottom > div > div > svg").bounding_box()
     box = handle.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
@@ -165,12 +163,12 @@ def test_marker_by_pointer_and_keys(visit):  # noqa: F811
 def test_points_are_filled_as_they_are_seen(visit):  # noqa: F811
     data = figure().data["patients"][0]
     page = visit(figure().html())
-    filled = """() => [...document.querySelectorAll(".pa-panel circle")]
+    filled = """() => [...document.querySelectorAll(".pt-panel circle")]
       .filter(circle => getComputedStyle(circle).fill !== "none").length"""
     chosen = np.isin(data["channel"], data["chosen"][:3])
     for k in (0, K - 1):
         page.locator("input[type=range]").press("Home" if k == 0 else "End")
-        assert page.locator(".pa-panel circle").count() == chosen.sum()
+        assert page.locator(".pt-panel circle").count() == chosen.sum()
         assert page.evaluate(filled) == (chosen & (np.array(data["rank"]) < data["shown"][k])).sum()
 
 
@@ -179,8 +177,8 @@ def test_curve_stands_where_the_data_say(visit):  # noqa: F811
     data = figure().data
     one, k = data["patients"][0], 4
     page = visit(figure().html())
-    panel = page.locator(".pa-panel").first
-    path = panel.locator("path.pa-romae").get_attribute("d")
+    panel = page.locator(".pt-panel").first
+    path = panel.locator("path.pt-romae").get_attribute("d")
     drawn = np.array([list(map(float, pair.split())) for pair in path[1:].split("L")])
     points = np.array(
         panel.locator("circle").evaluate_all("c => c.map(n => [+n.getAttribute('cx'), +n.getAttribute('cy')])")
@@ -194,13 +192,13 @@ def test_curve_stands_where_the_data_say(visit):  # noqa: F811
 def test_channels_and_curves_can_be_chosen(visit):  # noqa: F811
     page = visit(figure().html())
     names = [CHANNELS[c] for c in made_up()["chosen"][0]]
-    assert state(page)["channels"] == names[:3] and page.locator(".pa-panel").count() == 3
+    assert state(page)["channels"] == names[:3] and page.locator(".pt-panel").count() == 3
     page.get_by_role("button", name=names[4], exact=True).click()
     for name in names[:3]:
         page.get_by_role("button", name=name, exact=True).click()
     assert state(page)["channels"] == [names[4]]
     page.get_by_role("button", name=names[4], exact=True).click()  # the last one stays
-    assert state(page)["channels"] == [names[4]] and page.locator(".pa-panel").count() == 1
-    assert page.locator("path.pa-linear").count() == 2  # the panel and the graph of errors
-    page.locator(".pa-legend button", has_text="straight lines").click()
-    assert state(page)["shown"]["linear"] is False and page.locator(".pa-panel path.pa-linear").count() == 0
+    assert state(page)["channels"] == [names[4]] and page.locator(".pt-panel").count() == 1
+    assert page.locator("path.pt-linear").count() == 2  # the panel and the graph of errors
+    page.locator(".pt-legend button", has_text="straight lines").click()
+    assert state(page)["shown"]["linear"] is False and page.locator(".pt-panel path.pt-linear").count() == 0

@@ -1,18 +1,15 @@
-"""Chapter 01: its three explorables against the package that models run, and the chapter itself under papermill.
+"""Chapter 01: its three explorables against the package that models run.
 
 Where a test moves a figure, the number that the page then shows is compared with one that Python computes, and Python's
 own twin of the arithmetic is compared with `romae_lite.rope` on torch tensors.
 """
 
 import math
-import re
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 from test_explorables import state, visit  # noqa: F401  (a fixture)
-from test_notebooks import code, outputs, papermill, tags, text_of
 
 from romae_lite import rope
 from romae_lite.rotary import attention_kernel, rope_precision, two_tokens
@@ -300,34 +297,3 @@ def test_precision_by_pointer(visit):  # noqa: F811
 def test_the_others_refuse(make, name):
     with pytest.raises(ValueError, match=name):
         make()
-
-
-# --- the chapter ------------------------------------------------------------------------------------------------------
-
-
-def test_papermill_trains_on_what_it_is_told(tmp_path):
-    out = tmp_path / "out.ipynb"
-    done = papermill(out, "-p", "n_train", "256", "-p", "seed", "3", chapter="01_rope")
-    assert done.returncode == 0, done.stderr[-3000:]
-    text = "\n".join(text_of(output) for output in outputs(nbformat.read(out, as_version=4)))
-    assert "256 series, 1 epoch(s), 4 steps" in text and "seed 3" in text
-    for name in ("continuous", "quantised", "absolute", "no positions"):
-        assert re.search(rf"^{name} +test MSE \d+\.\d+", text, re.M), name
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "names"),
-    [
-        ("n_trian", "5", ["n_trian", "n_train"]),  # misspelt: says what was meant
-        ("n_train", "10", ["n_train", "10", "256"]),  # out of range
-        ("lr", "-1", ["lr", "-1"]),  # a setting of the optimiser
-    ],
-)
-def test_papermill_names_a_wrong_parameter(tmp_path, name, value, names):
-    out = tmp_path / "out.ipynb"
-    done = papermill(out, "-p", name, value, chapter="01_rope")
-    assert done.returncode != 0
-    assert all(word in done.stderr[-1500:] for word in names), done.stderr[-1500:]
-    ran = [cell for cell in code(nbformat.read(out, as_version=4)) if cell.execution_count]
-    assert len(ran) <= 4, "it went on before it looked at the parameters"
-    assert any("parameters" in tags(cell) for cell in ran)

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import made_up_record
-from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
+from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite.lab import records
 from romae_lite.page.gallery import gallery
 from romae_lite.uea import figure as uea
 from romae_lite.uea.data import SETS
@@ -45,13 +43,13 @@ def test_misshapen_arrays_are_named(name, value, message):
         uea.payload({k: v for k, v in made_up().items() if k != "rank"}, "BasicMotions")
 
 
-def test_comes_from_a_record(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    assert gallery("uea").data is None and uea.COMMAND in gallery("uea").html()
-    path = tmp_path / "uea" / "best-dataset=BasicMotions-s0.json"
-    records.save_arrays(path.with_suffix(".npz"), **made_up())
-    made_up_record(experiment="uea", preset="best", tier="own", metrics={"accuracy": 0.4321}).save(path)
-    assert "accuracy 0.432" in gallery("uea").caption
+def test_comes_from_a_record(tmp_path):
+    nothing = gallery("uea", root=tmp_path)
+    assert nothing.data is None and uea.COMMAND in nothing.html()
+    keep(tmp_path, "uea", "paper", made_up(), {"accuracy": 0.4321}, dataset="LSST")  # another set
+    assert gallery("uea", root=tmp_path).data is None
+    keep(tmp_path, "uea", "best", made_up(), {"accuracy": 0.4321})
+    assert "accuracy 0.432" in gallery("uea", root=tmp_path).caption
 
 
 def agrees(now: dict, data: dict) -> None:

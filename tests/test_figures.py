@@ -3,6 +3,8 @@
 import base64
 import io
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import matplotlib as mpl
@@ -85,6 +87,17 @@ def test_alt_is_required(alt):
     with pytest.raises(ValueError, match="alt"):
         figures.render(plt.figure(), alt=alt)
     plt.close("all")
+
+
+@pytest.mark.parametrize("module", ["palette", "svg", "figures", "explorable", "gallery", "tables"])
+def test_drawing_needs_neither_torch_nor_a_subject(module):
+    code = f"""
+import sys, romae_lite.page.{module}
+loaded = set(sys.modules)
+from romae_lite.lab.subjects import subjects
+print(*loaded & {{"torch", *(f"romae_lite.{{name}}" for name in subjects())}})
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
 
 
 def test_style_does_not_leak():

@@ -6,33 +6,29 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from chapters import NOTEBOOKS
+from chapters import SMALL as CHAPTERS
+from conftest import NAMES, ROOT
 
 from romae_lite.lab import records
 from romae_lite.lab.runs import Planned, run
+from romae_lite.lab.subjects import EXPERIMENTS
 
-SMALL = {  # the spirals' run is in chapter 05
+TINY = {"encoder": "32x2x1x64", "decoder": "32x2x1x64"}
+# every experiment in a few steps
+SMALL = {
     "position": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
     "position_range": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
     "frequencies": {"epochs": 1, "n_train": 64, "n_test": 8},
     "synthetic": {"n_train": 320, "n_valid": 10, "n_test": 10},
+    "spirals": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 100},
     "physionet": {"records": 60, "epochs": 1},
     "pendulum": {"epochs": 2, "n_train": 50, "n_valid": 10, "n_test": 10},
-    "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1},
+    "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1, **TINY},
     "elasticc": {"n_train": 150, "n_test": 60, "epochs": 1},
 }
-CHAPTERS = {
-    "01_rope": {"n_train": 320},
-    "02_cls": {"epochs": 1, "n_train": 640},
-    "03_autoencoder": {"epochs": 1, "batch": 500},
-    "04_frequencies": {"epochs": 1},
-    "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},
-    "06_synthetic": {"n_train": 640},
-    "07_physionet": {"records": 100, "epochs": 1},
-    "08_pendulum": {"epochs": 1, "n_train": 64},
-    "09_uea": {"epochs": 1, "pretrain_epochs": 1},
-    "10_elasticc": {"epochs": 1, "n_train": 200, "n_test": 80},
-}
+
+pytestmark = pytest.mark.slow
 
 
 def python(*words, **environment) -> subprocess.CompletedProcess:
@@ -73,8 +69,58 @@ def test_the_pretence_objects_where_a_gpu_would(kind):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+STEPS = """
+import json, sys
+import pretend_gpu, torch
+
+pretend_gpu.install("cuda")
+from romae_lite.lab.subjects import experiment
+from romae_lite.training import fit
+
+torch.ones(3).to("cuda"), torch.ones(3, device="cuda").cpu(), torch.ones(3, device="cuda").sum().item()
+assert len(pretend_gpu.WAITS) == 3, pretend_gpu.WAITS  # it can count
+for name, changes in json.loads(sys.argv[1]).items():
+    exp = experiment(name).preset("quick").replace(**changes)
+    train, seen = exp.data(0).train[:12], []
+    stages = [(exp.build(0), exp.loss, exp.recipe(12))]
+    if hasattr(exp, "pretrain_loss"):
+        weights = exp.class_weights(train)
+        stages = [
+            (exp.build(0), lambda m, b, g: exp.loss(m, b, g, weights), exp.recipe(12)),
+            (exp.autoencoder(0), exp.pretrain_loss, exp.pretrain_recipe(12)),
+        ]
+    for model, loss, recipe in stages:
+        asked = []
+        recipe = type(recipe)(epochs=2, batch=3, lr=1e-3, optimizer=recipe.optimizer)  # 8 steps
+        fit(model, train, loss, recipe, seed=0, logs=1, stop=lambda: asked.append(len(pretend_gpu.WAITS)))
+        assert next(model.parameters()).is_cuda and len(asked) == 8
+        # from the end of the first step to that of the last but one, which leaves out the logging of the last
+        assert asked[0] == asked[-2], (name, pretend_gpu.WAITS[asked[0] : asked[-2]])
+"""
+
+
+def test_no_training_step_waits_for_the_gpu():
+    spirals = {"epochs": 1, "n_train": 32, "encoder": "16x2x1x16", "decoder": "16x2x1x16", "optimizer": "muon"}
+    done = python("-c", STEPS, json.dumps(SMALL | {"spirals": spirals}))
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_every_experiment_has_small_settings():
+    trained = {name for name in NAMES if hasattr(EXPERIMENTS[name], "quick")}
+    assert set(SMALL) == trained, "SMALL names every experiment that trains"
+
+
+# One of each family in every run, the others weekly: one network; two axes and a prepared data set; two stages of
+# training; pictures, on the other device and in 16 bit.
+EVERY_TIME = ("position", "physionet", "uea")
+
+
 @pytest.mark.parametrize(
-    "experiment, kind, precision", [*((name, "mps", "fp32") for name in SMALL), ("pendulum", "cuda", "auto")]
+    "experiment, kind, precision",
+    [
+        *(pytest.param(name, "mps", "fp32", marks=[] if name in EVERY_TIME else pytest.mark.weekly) for name in SMALL),
+        ("pendulum", "cuda", "auto"),
+    ],
 )
 def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, experiment, kind, precision):
     """From data to record, and it starts in the numbers of a CPU."""
@@ -95,13 +141,15 @@ def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, experiment, kind, preci
     assert gpu.history[0]["loss"] == pytest.approx(cpu.history[0]["loss"], rel=1e-4 if precision == "fp32" else 2e-2)
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.weekly
+@pytest.mark.book
+@pytest.mark.parametrize("chapter", NOTEBOOKS)
 def test_chapters_run_on_a_gpu(tmp_path, chapter):
     """And where nothing is recorded yet: every figure and sentence has to do without records too."""
     startup = tmp_path / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "gpu.py").write_text("import pretend_gpu\npretend_gpu.install('cuda')\n")
-    changes = [word for name, value in CHAPTERS[chapter].items() for word in ("-p", name, str(value))]
+    changes = [word for name, value in CHAPTERS.get(chapter, {}).items() for word in ("-p", name, str(value))]
     words = ("-m", "papermill", f"notebooks/{chapter}.ipynb", tmp_path / "out.ipynb", *changes)
     done = python(*words, IPYTHONDIR=str(tmp_path), ROMAE_RESULTS=str(tmp_path / "results"))
     assert done.returncode == 0, done.stderr[-3000:]

@@ -76,6 +76,7 @@ def test_a_range_of_ratios_varies_and_stays_inside():
 
 def test_visible_counts():
     real = rows(8, 5, 3)
+    assert torch.equal(*(hide(r, visible=2, generator=generator()) for r in (real, real.numpy())))
     assert (hide(real, visible=2, generator=generator()) ^ real).sum(1).tolist() == [2, 2, 2]
     assert (hide(real, visible=torch.tensor([7, 1, 2]), generator=generator()) ^ real).sum(1).tolist() == [7, 1, 2]
 
@@ -91,6 +92,13 @@ def test_visible_counts():
         (lambda: hide(rows(5), generator=generator()), "either ratio or visible"),
         (lambda: hide(rows(5), ratio=0.5, visible=2, generator=generator()), "either ratio or visible"),
         (lambda: hide(rows(5, 3), visible=3, generator=generator()), "visible is 3 for sample 1 with 3 real tokens"),
+        (lambda: hide(rows(5), ratio=[0.2, 0.5, 0.7], generator=generator()), "ratio is .*a number or a pair"),
+        (lambda: hide(rows(5), ratio="half", generator=generator()), "ratio is 'half'; it must be a number"),
+        (lambda: hide(rows(5), visible=math.nan, generator=generator()), "visible is nan; it must be a whole number"),
+        (lambda: hide(rows(5), visible=2.7, generator=generator()), "visible is 2.7; it must be a whole number"),
+        (lambda: hide(rows(5, 4), visible=torch.tensor([1, 2, 3]), generator=generator()), "one for each of 2 samples"),
+        (lambda: hide(rows(5).long(), ratio=0.5, generator=generator()), "real is torch.int64 of shape"),
+        (lambda: hide(rows(5)[0], ratio=0.5, generator=generator()), r"bool of shape \(B, N\)"),
         (lambda: hide(rows(5), visible=0, generator=generator()), "visible is 0"),
         (lambda: split(torch.ones(1, 4, dtype=torch.bool), rows(4)), "sample 0 has no visible token"),
         (lambda: split(torch.zeros(1, 4, dtype=torch.bool), rows(4)), "sample 0 has no hidden token"),
@@ -98,7 +106,7 @@ def test_visible_counts():
     ],
 )
 def test_bad_masks_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         call()
 
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from romae_lite.masking import hide, split, take
 from romae_lite.model import (
@@ -15,6 +16,8 @@ from romae_lite.model import (
     RoMAE,
     RoMAEPredictor,
     Size,
+    attend,
+    attend_in_eights,
     count_parameters,
     normalised,
     reconstruction_loss,
@@ -50,6 +53,12 @@ def batch(*lengths: int, patch: int = 2, axes: int = 1, seed: int = 0) -> Tokens
             for n in lengths
         ]
     )
+
+
+def the_split(*lengths: int):
+    """Half of batches of so many tokens hidden."""
+    real = batch(*lengths).real
+    return split(hide(real, ratio=0.5, generator=generator()), real)
 
 
 def masked(model: RoMAE, tokens: Tokens, hidden: torch.Tensor) -> list[torch.Tensor]:
@@ -219,6 +228,26 @@ def test_positions_matter():
 # Parts --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dim", [60, 64, 6])
+@pytest.mark.parametrize("padded", [False, True])
+def test_heads_filled_up_to_eights_attend_alike(dim, padded):
+    q, k, v = torch.randn(3, 2, 3, 7, dim, generator=generator()).unbind()
+    mask = (torch.arange(7) < torch.tensor([[7], [4]]))[:, None, None] if padded else None
+    torch.testing.assert_close(attend_in_eights(q, k, v, mask), attend(q, k, v, mask), **CLOSE)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_the_papers_heads_get_a_fast_kernel_on_cuda(dtype):
+    """With the slow kernel forbidden PyTorch raises where no other takes the work."""
+    q, k, v = torch.randn(3, 2, 3, 70, 60, device="cuda", dtype=dtype, requires_grad=True).unbind()
+    mask = (torch.arange(70, device="cuda") < 50).expand(2, 1, 1, 70)
+    with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION]):
+        attend(q, k, v, mask).sum().backward()
+        with pytest.raises(RuntimeError, match="No available kernel"):
+            torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
 @pytest.mark.parametrize("padded", [False, True])
 def test_recorded_attention_is_what_attention_does(padded):
     tokens = batch(8, 5) if padded else batch(8, 8)
@@ -307,8 +336,13 @@ def test_start_from_takes_the_whole_encoder():
     assert all(torch.equal(a, b) for a, b in zip(head, model.head.parameters(), strict=True))
     model.encoder.embed.weight.data += 1  # a copy, not the same tensor
     assert not torch.equal(model.encoder.embed.weight, pretrained.encoder.embed.weight)
-    with pytest.raises(RuntimeError, match="size mismatch"):
-        RoMAEPredictor(config(encoder=size("16x2x2x32")), 3).start_from(pretrained)
+    for name, changed in (
+        ("encoder", {"encoder": size("24x3x2x32")}),  # the weights would fit, the heads do not
+        ("positions", {"positions": PositionEncoding(kind="quantised")}),
+        ("cls", {"cls": False}),
+    ):
+        with pytest.raises(ValueError, match=f"{name} is .* here and .* in the pre-trained model; they must agree"):
+            RoMAEPredictor(config(**changed), 3, pool="mean").start_from(pretrained)
 
 
 # Gradients ----------------------------------------------------------------------------------------------------------
@@ -452,6 +486,33 @@ def test_initialisation():
         (lambda: config(patch=0), "patch is 0"),
         (lambda: config(dropout=1.0), "dropout is 1.0"),
         (lambda: config(drop_path=-0.1), "drop_path is -0.1"),
+        (lambda: size(5), "size is 5; it must be of type str"),
+        (lambda: Size(dim=16, heads=2, depth=1.5, ff=4), "depth is 1.5; it must be a whole number"),
+        (lambda: config(patch=3.5), "patch is 3.5"),
+        (lambda: config(axes=True), "axes is True"),
+        (lambda: config(cls="no"), "cls is 'no'; it must be of type bool"),
+        (lambda: config(positions="rope"), "positions is 'rope'; it must be of type PositionEncoding"),
+        (lambda: config(encoder="tiny"), "encoder is 'tiny'; it must be of type Size"),
+        (lambda: config(dropout="0.1"), "dropout is '0.1'; it must be a number"),
+        (
+            lambda: config(encoder=size("8x4x1x8")),
+            "p is 0.75, so that none of the 1 pair.s. of an axis turns in a head of",
+        ),
+        (lambda: config(encoder=size("8x2x1x8"), axes=2), "it must be at least 1 here, or 0 to ask for that"),
+        (lambda: RoMAEPredictor(config(), 0), "outputs is 0"),
+        (
+            lambda: RoMAE(config())(batch(4, 4), the_split(4)),
+            "the split is of 1 samples with . tokens or more; these are 2",
+        ),
+        (lambda: RoMAE(config())(batch(4), the_split(9)), "with 5 tokens or more; these are 1 with 4"),
+        (lambda: RoMAE(config())(batch(4, 2), the_split(4, 4)), "the split shows or hides padding of sample 1"),
+        (lambda: reconstruction_loss(torch.zeros(2, 3, 4), torch.zeros(2, 3, 1), None), r"target \(2, 3, 1\)"),
+        (lambda: reconstruction_loss(torch.zeros(2, 3, 4), torch.zeros(3, 4), None), r"target \(3, 4\)"),
+        (
+            lambda: reconstruction_loss(*torch.zeros(2, 2, 3, 4), torch.zeros(2, 3).long()),
+            "pad is torch.int64 of shape",
+        ),
+        (lambda: reconstruction_loss(*torch.zeros(2, 2, 0, 4), None), r"both must be \(B, M, P\)"),
         (lambda: RoMAEPredictor(config(), 1, pool="max"), "pool is 'max'"),
         (lambda: RoMAEPredictor(config(cls=False), 1), "pool is 'cls', but the model has no"),
         (lambda: RoMAEPredictor(config(), 1)(batch(4, patch=3)), "built for patch=2; these tokens have patch=3"),
@@ -459,8 +520,13 @@ def test_initialisation():
     ],
 )
 def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_a_head_that_turns_nothing_is_there_for_who_asks():
+    for encoding in (PositionEncoding(p=0), PositionEncoding(kind="none"), PositionEncoding(p=1)):
+        config(encoder=size("8x4x1x8"), positions=encoding)
 
 
 def test_size_by_name_with_changes():

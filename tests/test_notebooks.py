@@ -1,4 +1,4 @@
-"""The chapters: committed in a readable state, and runnable with papermill. (`make test` re-runs them with nbval.)"""
+"""The chapters: committed in a readable state, and executed anew, by nbval and by papermill."""
 
 import ast
 import json
@@ -9,13 +9,13 @@ import sys
 import nbformat
 import pytest
 import yaml
+from chapters import NOTEBOOKS, SMALL, copy_for_nbval, nbval
 from conftest import ROOT
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 MACHINE = re.compile(r"(?<![\w.])(/home/|/root/|/Users/|/tmp/|/var/folders/|[A-Z]:\\\\?Users)|site-packages/")
 
 
-@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=NOTEBOOKS.values(), ids=NOTEBOOKS)
 def notebook(request):
     return nbformat.read(request.param, as_version=4)
 
@@ -47,18 +47,13 @@ def text_of(output) -> str:
     return "\n".join(parts)
 
 
-def test_there_are_chapters():
-    assert "05_spirals" in [path.stem for path in NOTEBOOKS]
-
-
 def test_every_chapter_is_in_the_contents_and_on_the_landing_page():
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     listed = {chapter["file"] for part in toc["parts"] for chapter in part["chapters"]}
     shown = yaml.safe_load((ROOT / "book" / "chapters.yml").read_text(encoding="utf-8"))
     shown = {chapter["file"] for part in shown for chapter in part["chapters"]}
-    for path in NOTEBOOKS:
-        assert f"notebooks/{path.stem}" in listed
-        assert path.stem in shown
+    assert set(NOTEBOOKS) == {file.removeprefix("notebooks/") for file in listed if file.startswith("notebooks/")}
+    assert set(NOTEBOOKS) <= shown, "book/chapters.yml names every chapter"
 
 
 def test_is_a_valid_notebook_without_leftovers(notebook):
@@ -136,6 +131,46 @@ def test_is_light(notebook):
     assert len(json.dumps(notebook)) < 2_000_000
 
 
+# -- nbval -------------------------------------------------------------------------------------------------------
+
+
+def test_every_chapter_has_small_settings():
+    assert set(SMALL) == set(NOTEBOOKS), "SMALL in tests/chapters.py names every chapter"
+
+
+@pytest.mark.slow
+@pytest.mark.book
+@pytest.mark.parametrize("size", ["small", pytest.param("full", marks=pytest.mark.weekly)])
+@pytest.mark.parametrize("chapter", NOTEBOOKS)
+def test_runs_and_prints_what_it_printed(tmp_path, chapter, size):
+    copy = tmp_path / f"{chapter}.ipynb"
+    copy_for_nbval(NOTEBOOKS[chapter], copy, SMALL.get(chapter, {}) if size == "small" else {})
+    done = nbval(copy)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+
+
+@pytest.mark.slow
+@pytest.mark.book
+def test_an_output_that_changed_is_noticed(tmp_path):
+    """Where a cell is marked, and there alone; with the settings of the copy."""
+
+    def cell(source: str, stored: str, tag: str = ""):
+        output = nbformat.v4.new_output("stream", name="stdout", text=stored)
+        return nbformat.v4.new_code_cell(source, outputs=[output], metadata={"tags": [tag] if tag else []})
+
+    cells = [
+        cell("n = 1\nprint(n)", "1\n", "parameters"),
+        cell("print(n)  # NBVAL_CHECK_OUTPUT", "1\n"),
+        cell("print(n)  # NBVAL_CHECK_OUTPUT", "3\n", "hide-cell"),
+        cell("print(n)", "1\n"),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "chapter.ipynb")
+    copy_for_nbval(tmp_path / "chapter.ipynb", tmp_path / "copy.ipynb", {"n": 3})
+    done = nbval(tmp_path / "copy.ipynb")
+    assert done.returncode == 1
+    assert "1 failed, 3 passed" in done.stdout and "Cell 1" in done.stdout, done.stdout
+
+
 # -- papermill ---------------------------------------------------------------------------------------------------
 
 
@@ -144,6 +179,8 @@ def papermill(out, *options, chapter="05_spirals"):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=800)
 
 
+@pytest.mark.slow
+@pytest.mark.book
 def test_papermill_trains_and_reports(tmp_path):
     """Three epochs, from the repository's root: a number for both errors, and no trace in the repository."""
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "results").rglob("*")}
@@ -158,24 +195,17 @@ def test_papermill_trains_and_reports(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in (ROOT / "results").rglob("*")} == before
 
 
-@pytest.mark.parametrize(
-    "name, value, names",
-    [
-        ("epohcs", "5", ["epohcs", "epochs"]),  # misspelt: says what was meant
-        ("epochs", "many", ["epochs", "many"]),  # ill-typed
-        ("epochs", "2.5", ["epochs", "2.5"]),
-        ("epochs", "-3", ["epochs", "-3"]),  # out of range
-    ],
-)
-def test_papermill_names_a_wrong_parameter(tmp_path, name, value, names):
+@pytest.mark.slow
+@pytest.mark.book
+def test_papermill_names_a_wrong_parameter(tmp_path):
+    """One of them; test_notebook has the others."""
     out = tmp_path / "out.ipynb"
-    done = papermill(out, "-p", name, value)
+    done = papermill(out, "-p", "epohcs", "5")
     assert done.returncode != 0
-    message = done.stderr[-1500:]
-    assert all(word in message for word in names), message
+    assert "'epohcs'" in done.stderr[-1500:] and "'epochs'" in done.stderr[-1500:]
     notebook = nbformat.read(out, as_version=4)  # readable, with the message in it
     nbformat.validate(notebook)
     errors = [output for output in outputs(notebook) if output.output_type == "error"]
-    assert len(errors) == 1 and all(word in errors[0].evalue for word in names)
+    assert len(errors) == 1 and "'epohcs'" in errors[0].evalue
     ran = [cell for cell in code(notebook) if cell.execution_count]
     assert len(ran) <= 5, "it went on to train before it looked at the parameters"

@@ -117,12 +117,6 @@ def test_clips_hold_together():
     assert abs(kept - 1000).max() < 112  # every frame alike: 5 standard deviations of a binomial, 22
 
 
-@pytest.mark.parametrize(("n", "keep", "message"), [(0, 50, "n is 0"), (3, 101, "keep is 101"), (3, 0, "keep is 0")])
-def test_generate_names_bad_arguments(n, keep, message):
-    with pytest.raises(ValueError, match=message):
-        world.generate(n, rng(), keep)
-
-
 # Predictors -----------------------------------------------------------------------------------------------------------
 
 

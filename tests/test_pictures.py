@@ -89,14 +89,3 @@ def test_posterior_mean_like_weighted_draws_from_the_prior():
         error = np.sqrt(weight**2 @ (curves - mean) ** 2)
         assert error.max() < 0.05  # against a spread of the curves of 0.7
         assert (np.abs(found[i] - mean) < 5 * error + 0.01).all()
-
-
-@pytest.mark.parametrize("call", [lambda: digits(0, rng()), lambda: stars(0, rng()), lambda: stars(1, rng(), points=1)])
-def test_refuses_empty_sets(call):
-    with pytest.raises(ValueError, match="n is"):
-        call()
-
-
-def test_unknown_typeface_is_named():
-    with pytest.raises(ValueError, match="Comic"):
-        glyphs(("Comic",))

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from romae_lite.lab import runs
+from romae_lite.lab.planned import Planned
 from romae_lite.lab.subjects import experiment
 from romae_lite.model import count_parameters
 from romae_lite.position.experiment import WIDTHS, Position, PositionRange, width
@@ -278,8 +278,7 @@ def test_other_optimisers_keep_their_rate_over_any_range():
 
 def test_table_1_spans_sizes_and_cls_and_all_else_is_reduced():
     def tier(preset, **changes):
-        planned = runs.Planned(experiment="position", preset=preset, seed=0, overrides=tuple(changes.items()))
-        return planned.tier(planned.build())
+        return Planned(experiment="position", preset=preset, seed=0, overrides=tuple(changes.items())).tier
 
     assert tier("paper") == tier("paper", cls=False, size="base") == "paper"
     assert tier("paper", epochs=3) == tier("paper", values="distinct") == "reduced"

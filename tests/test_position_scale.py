@@ -2,10 +2,10 @@
 
 import pytest
 
+from romae_lite.batching import spacing
 from romae_lite.frequencies.experiment import Frequencies
 from romae_lite.spirals.experiment import Spirals
 from romae_lite.synthetic.experiment import Synthetic
-from romae_lite.tokens import spacing
 
 CASES = {
     "frequencies": Frequencies(n_train=4, n_valid=2, n_test=2, per_group=1),

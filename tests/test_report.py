@@ -1,6 +1,8 @@
 """The scoreboard joins the right records with the right claims, and judges nothing but the paper's protocol."""
 
+import dataclasses
 import io
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -9,8 +11,8 @@ import pytest
 from conftest import made_up_record
 
 from romae_lite.lab.claims import CLAIMS
-from romae_lite.lab.commands import assignment, main, seeds
-from romae_lite.lab.records import name
+from romae_lite.lab.commands import main
+from romae_lite.lab.planned import assignment, ranges, seeds
 from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.page import scoreboard
 from romae_lite.page.scoreboard import rows, scoreboard_html, scoreboard_text
@@ -18,12 +20,8 @@ from romae_lite.page.scoreboard import rows, scoreboard_html, scoreboard_text
 SPIRALS = "table-7-romae-tiny-spirals-rmse"  # the paper says 0.0183 (0.007)
 
 
-def save(root, experiment, metrics, *, seed=0, preset="paper", tier="paper", config=None, command=None, tag=None):
-    record = made_up_record(
-        experiment=experiment, preset=preset, tier=tier, config=config or {}, seed=seed, metrics=metrics,
-        command=command or f"python -m romae_lite run {experiment} --preset {preset} --seeds {seed}",
-    )  # fmt: skip
-    return record.save(root / experiment / f"{name(preset, {'x': tag} if tag else None, seed)}.json")
+def save(root, experiment, metrics, *, seed=0, preset="paper", settings=None, **changes):
+    return made_up_record(experiment, preset, seed, settings, root, metrics=metrics, **changes)
 
 
 def row(root, claim_id):
@@ -52,14 +50,14 @@ def test_paper_tier_records_are_judged(tmp_path):
 
 
 def test_other_tiers_are_shown_but_never_judged(tmp_path):
-    save(tmp_path, "spirals", {"rmse_clean": 0.001}, preset="quick", tier="smoke")
+    save(tmp_path, "spirals", {"rmse_clean": 0.001}, preset="quick")
     assert row(tmp_path, SPIRALS).ours is None
-    save(tmp_path, "spirals", {"rmse_clean": 0.002}, preset="best", tier="own")
+    save(tmp_path, "spirals", {"rmse_clean": 0.002}, preset="best")
     found = row(tmp_path, SPIRALS)
     assert found.ours is None and found.own.mean == 0.002 and found.verdict.status == "not run"
-    save(tmp_path, "spirals", {"rmse_clean": 0.004}, preset="best", tier="ablation", tag="changed")
+    save(tmp_path, "spirals", {"rmse_clean": 0.004}, preset="best", settings={"lr": 1e-3})
     assert row(tmp_path, SPIRALS).ours is None
-    save(tmp_path, "spirals", {"rmse_clean": 0.003}, tier="reduced", tag="short")
+    save(tmp_path, "spirals", {"rmse_clean": 0.003}, settings={"epochs": 5})
     found = row(tmp_path, SPIRALS)
     assert (found.ours.mean, found.tier, found.verdict.status) == (0.003, "reduced", "not run")
     assert found.command.splitlines()[1:] == [row(tmp_path / "empty", SPIRALS).command]  # what would settle it
@@ -70,17 +68,17 @@ def test_other_tiers_are_shown_but_never_judged(tmp_path):
 
 
 def test_made_up_data_and_other_test_sets_are_no_answer_to_a_claim(tmp_path):
-    claim, real = "table-6-heartbeat-romae-tiny", {"dataset": "Heartbeat", "folds": None, "source": "real"}
-    save(tmp_path, "uea", {"accuracy": 0.9}, tier="reduced", config=real | {"folds": 5}, tag="folds")
-    save(tmp_path, "uea", {"accuracy": 0.9}, tier="reduced", config=real | {"source": "simulated"}, tag="made-up")
-    assert row(tmp_path, claim).ours is None
-    save(tmp_path, "uea", {"accuracy": 0.7}, tier="reduced", config=real)
+    claim, motions = "table-6-heartbeat-romae-tiny", "table-6-basicmotions-romae-tiny"
+    save(tmp_path, "uea", {"accuracy": 0.9}, settings={"dataset": "Heartbeat", "folds": 5})
+    save(tmp_path, "uea", {"accuracy": 0.9}, settings={"source": "simulated"})
+    assert row(tmp_path, claim).ours is None and row(tmp_path, motions).ours is None
+    save(tmp_path, "uea", {"accuracy": 0.7}, settings={"dataset": "Heartbeat", "embedding": "fresh"})
     assert row(tmp_path, claim).ours.mean == 0.7
 
 
 def test_claims_take_only_records_with_their_settings(tmp_path):
-    save(tmp_path, "position", {"mse": 0.05}, config={"size": "tiny", "cls": True}, tag="a")
-    save(tmp_path, "position", {"mse": 200.33}, config={"size": "tiny", "cls": False}, tag="b")
+    save(tmp_path, "position", {"mse": 0.05})
+    save(tmp_path, "position", {"mse": 200.33}, settings={"cls": False})
     status = {r.claim.id: (r.verdict.status, r.ours and r.ours.mean) for r in rows(tmp_path, ["position"])}
     assert status["table-1-tiny-with-cls"] == ("reproduced", 0.05)
     assert status["table-1-tiny-no-cls"] == ("reproduced", 200.33)
@@ -89,18 +87,18 @@ def test_claims_take_only_records_with_their_settings(tmp_path):
 
 def test_different_settings_and_repeated_seeds_are_never_pooled(tmp_path):
     for seed in range(2):
-        save(tmp_path, "spirals", {"rmse_clean": 0.04}, seed=seed, config={"lr": 1, "precision": "fp32"})
+        save(tmp_path, "position", {"mse": 0.05}, seed=seed, settings={"cls": False})
         # the same run in another precision: the same setting and seed, so it counts once
-        save(tmp_path, "spirals", {"rmse_clean": 0.04}, seed=seed, config={"lr": 1, "precision": "bf16"}, tag="half")
-    for seed in range(3):  # better and more, but of a preset that is not the paper's
-        save(tmp_path, "spirals", {"rmse_clean": 0.01}, seed=seed, preset="text", config={"lr": 2, "precision": "fp32"})
-    found = row(tmp_path, SPIRALS)
-    assert (found.ours.mean, found.ours.n) == (pytest.approx(0.04), 2)
+        half = {"cls": False, "precision": "bf16"}
+        save(tmp_path, "position", {"mse": 0.05}, seed=seed, settings=half, precision="bf16")
+    for seed in range(3):  # reduced, better and more
+        save(tmp_path, "position", {"mse": 0.01}, seed=seed, settings={"cls": False, "epochs": 1})
+    found = row(tmp_path, "table-1-tiny-no-cls")
+    assert (found.ours.mean, found.ours.n) == (pytest.approx(0.05), 2)
 
 
 def test_commands_are_put_together():
-    assert scoreboard._ranges([3, 0, 1, 2, 7, 7]) == "0-3,7"
-    assert scoreboard._ranges([]) == ""
+    assert ranges([3, 0, 1, 2, 7, 7]) == "0-3,7" and ranges([]) == ""
 
 
 def test_commands_of_claims_not_run_are_ones_that_the_command_line_accepts(tmp_path):
@@ -127,12 +125,14 @@ def test_only_some_experiments(tmp_path):
 def test_what_cannot_be_used_is_listed_by_name(tmp_path):
     save(tmp_path, "spirals", {"rmse_clean": 0.01}, seed=1)
     (tmp_path / "spirals" / "paper-s2.json").write_text("{")
-    save(tmp_path, "position", {"mse": 1.0}, config={"width": 180})
-    save(tmp_path, "electricity", {"mse": 1.0})
+    made_up_record("position", settings={"lr": 1e-3}, metrics={"mse_mean": 1.0}, root=tmp_path)
+    (tmp_path / "position" / "paper-s0.json").write_text(
+        json.dumps(dataclasses.asdict(made_up_record("position", metrics={"mse": 1.0}, config={})))
+    )
     for text in (scoreboard_text(root=tmp_path), scoreboard_html(root=tmp_path)):
         assert "spirals/paper-s2.json: is not JSON" in text
-        assert "position/paper-s0.json: its settings lack cls, size" in text
-        assert "electricity/paper-s0.json: the paper makes no claim" in text
+        assert "position/paper-lr=0.001-s0.json: it has none of the metrics that the claims name, like mse" in text
+        assert "position/paper-s0.json: its config lacks anchor" in text
         assert str(tmp_path) not in text  # no path of this machine in the book
     assert row(tmp_path, SPIRALS).ours.n == 1
 
@@ -169,8 +169,9 @@ class Page(HTMLParser):
 
 def test_html_shows_every_claim_once_with_words_for_colours(tmp_path):
     for seed in range(3):
-        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors": 0.1}, seed=seed, command="run <b> & --seeds 0")
-        save(tmp_path, "spirals", {"rmse_clean": 0.016}, seed=seed, preset="best", tier="own")
+        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors": 0.1}, seed=seed)
+        save(tmp_path, "spirals", {"rmse_clean": 0.016}, seed=seed, preset="best")
+    (tmp_path / "spirals" / "<b>&.json").write_text("{")
     page = Page(scoreboard_html(root=tmp_path))
     assert sorted(page.ids) == sorted(c.id for c in CLAIMS if not c.quoted)
     for r in rows(tmp_path):
@@ -181,7 +182,8 @@ def test_html_shows_every_claim_once_with_words_for_colours(tmp_path):
     spirals = page.rows[SPIRALS]
     for part in ("not reproduced", "0.0183 ± 0.007", "0.0400 [0.0400, 0.0400], n = 3", "with our settings: 0.0160"):
         assert part in spirals
-    assert "run <b> & --seeds 0-2" in spirals  # the text as it was, so it was escaped in the page
+    assert "python -m romae_lite run spirals --preset paper --seeds 0-2" in spirals
+    assert "spirals/<b>&.json: is not JSON" in page.text  # the text as it was, so it was escaped in the page
 
 
 def test_html_leaves_the_colours_to_the_page():

@@ -1,5 +1,6 @@
 """Records survive whatever happens while they are written; nothing damaged is used; intervals are what they say."""
 
+import dataclasses
 import errno
 import json
 import math
@@ -14,22 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from romae_lite.lab import records
+from romae_lite.lab import records, runs
+from romae_lite.lab.experiment import Experiment, setting
+from romae_lite.lab.planned import Planned, name, record_path, results_dir
 from romae_lite.lab.records import CorruptRecord, Record, load, load_all, select
+from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.lab.summary import summarise
+from romae_lite.page import scoreboard
 from romae_lite.page.tables import Table, cost, table
+from romae_lite.spirals.experiment import Spirals
 
 
 def record(**changes) -> Record:
-    fields = dict(
-        experiment="spirals", tier="paper", config={"epochs": 5, "cls": False, "clip": None}, deviations=["D1"],
-        metrics={"rmse_clean": 0.02}, history=[{"step": 1, "loss": 0.5}],
-    )  # fmt: skip
+    fields = dict(deviations=["D1"], metrics={"rmse_clean": 0.02}, history=[{"step": 1, "loss": 0.5}])
     return made_up_record(**fields | changes)
 
 
-def good() -> dict:
-    return {field: getattr(record(), field) for field in Record.__dataclass_fields__}
+def good(**changes) -> dict:
+    return dataclasses.asdict(record()) | changes
 
 
 # Writing and reading back ---------------------------------------------------------------------------------------------
@@ -58,21 +61,49 @@ def test_numbers_that_are_not_finite_are_refused_by_name(bad):
     with pytest.raises(ValueError, match=r"metrics\.mse is"):
         record(metrics={"rmse": 1.0, "mse": bad})
     with pytest.raises(ValueError, match=r"history\[1\]\.loss is"):
-        record(history=[{"loss": 1.0}, {"loss": bad}])
+        record(history=[{"step": 1, "loss": 1.0}, {"step": 2, "loss": bad}])
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("seed", "0"), ("seed", True), ("seed", -1), ("tier", "best"), ("schema", 2), ("metrics", {}),
-        ("metrics", {"mse": "low"}), ("metrics", {"mse": True}), ("history", [1]), ("deviations", "D1"), ("preset", ""),
-        ("wall_seconds", -1.0), ("versions", {"torch": 2}), ("config", {"path": object()}), ("config", {1: 2}),
-        ("created", "yesterday"), ("created", "2026-01-31T12:00:00"), ("created", "2026-01-31T12:00:00+02:00"),
+        ("tier", "best"), ("schema", 2), ("metrics", {}), ("metrics", {"mse": "low"}), ("metrics", {"mse": True}),
+        ("metrics", {"mse": -5.0}), ("metrics", {"rmse_clean": -1e-9}), ("metrics", {"accuracy": 1.01}),
+        ("metrics", {"f1_macro": -0.1}), ("history", [1]), ("history", [{}]), ("history", [{"step": "1"}]),
+        ("deviations", "D1"), ("deviations", ["13"]), ("deviations", [13]), ("wall_seconds", -1.0), ("processes", 0),
+        ("weights", 5), ("versions", {"torch": 2}), ("config", {"path": object()}), ("config", {1: 2}),
+        ("precision", "fp1"), ("created", "yesterday"), ("created", "2026-01-31T12:00:00"),
+        ("created", "2026-01-31T12:00:00+02:00"), ("created", "2999-01-01T00:00:00Z"),
     ],
 )  # fmt: skip
 def test_wrong_values_are_refused_by_name(field, value):
     with pytest.raises((TypeError, ValueError), match=field):
         record(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("seed", "0"), ("seed", True), ("seed", -1), ("preset", ""), ("preset", "a/b"), ("experiment", "../x")],
+)
+def test_names_and_seeds_are_no_paths(field, value):
+    with pytest.raises((TypeError, ValueError), match=field):
+        Record(**good(**{field: value}))
+    with pytest.raises((TypeError, ValueError), match=field):
+        Planned(**{"experiment": "spirals", "preset": "paper", "seed": 0} | {field: value})
+
+
+def test_paths_of_records_stay_in_their_folder():
+    for wrong in (("../../etc", "p"), ("a/b", "p"), ("", "p")):
+        with pytest.raises(ValueError, match="experiment is"):
+            record_path(*wrong)
+    for seed in ("x/../../y", -1, 1.5, True):
+        with pytest.raises(ValueError, match="seed is"):
+            name("paper", seed=seed)
+
+
+def test_metrics_that_may_be_negative_or_large_are_kept():
+    kept = {"follows_shift": -0.3, "mse": 1e300, "qk_encoder": 7.0}
+    assert record(metrics=kept).metrics == kept
 
 
 def test_a_time_in_utc_may_be_written_with_z():
@@ -132,7 +163,7 @@ def test_a_kill_at_any_moment_leaves_the_old_record_or_the_new_one(tmp_path):
     outcomes = json.loads(done.stdout)
     assert outcomes == sorted(outcomes) and set(outcomes) == {0, 1}  # old up to some line, new from there on
     loaded = load_all(tmp_path)  # what the kills left behind is neither record nor problem
-    assert loaded.paths == (path,) and not loaded.problems
+    assert [r.path for r in loaded.records] == [path] and not loaded.problems
 
 
 def test_a_full_disk_keeps_the_old_record_and_leaves_no_litter(tmp_path, monkeypatch):
@@ -172,7 +203,7 @@ def test_a_full_disk_keeps_the_old_record_and_leaves_no_litter(tmp_path, monkeyp
     ("text", "reason"),
     [
         ("", "not JSON"),
-        ("\x00" * 40, "not JSON"),
+        ("\0" * 40, "not JSON"),
         ("[1, 2]", "holds a list"),
         (json.dumps(good())[:-30], "not JSON"),
         (json.dumps(good() | {"metrics": {"mse": math.nan}}), "NaN is no JSON number"),
@@ -192,7 +223,7 @@ def test_a_damaged_record_is_named_and_never_used(tmp_path, text, reason):
         load(folder / "paper-s0.json")
     assert "paper-s0.json" in str(caught.value)
     loaded = load_all(tmp_path)
-    assert [r.seed for r in loaded.records] == [1] and loaded.paths == (folder / "paper-s1.json",)
+    assert [r.path for r in loaded.records] == [folder / "paper-s1.json"]
     assert [p.path.name for p in loaded.problems] == ["paper-s0.json"]
 
 
@@ -202,28 +233,153 @@ def test_bytes_that_are_no_text_are_a_corrupt_record(tmp_path):
         load(tmp_path / "x.json")
 
 
-def test_a_record_counts_once_and_in_its_own_place(tmp_path):
-    record().save(tmp_path / "spirals" / "paper-s0.json")
-    record().save(tmp_path / "spirals" / "paper-s1.json")  # a copy under another seed's name
-    record().save(tmp_path / "uea" / "paper-s0.json")  # a copy in another experiment's folder
-    record().save(tmp_path / "spirals" / "paper-epochs=5-s0.json")  # fine: an override in the name
-    (tmp_path / "spirals" / ".paper-s0.json.x.tmp").write_text("half a reco")
+def test_nothing_without_an_end_is_read(tmp_path):
+    """A pipe would be waited on for ever; a link to /dev/zero, or a huge file, would fill the memory."""
+    folder = tmp_path / "spirals"
+    record(root=tmp_path)
+    os.mkfifo(folder / "pipe.json")
+    (folder / "zero.json").symlink_to("/dev/zero")
+    (folder / "folder.json").mkdir()
+    (folder / "loop.json").symlink_to("loop.json")
+    with open(folder / "huge.json", "wb") as file:
+        file.truncate(10**12)  # takes no room
     loaded = load_all(tmp_path)
-    assert {p.name for p in loaded.paths} == {"paper-s0.json", "paper-epochs=5-s0.json"}
-    assert {(p.path.parent.name, p.path.name) for p in loaded.problems} == {
-        ("spirals", "paper-s1.json"), ("uea", "paper-s0.json")
-    }  # fmt: skip
-    assert load_all(tmp_path / "nowhere") == records.Loaded((), (), ())
-    assert len(load_all(tmp_path, "uea").problems) == 1
+    assert len(loaded.records) == 1
+    reasons = {problem.path.stem: problem.reason for problem in loaded.problems}
+    assert reasons.keys() == {"pipe", "zero", "folder", "loop", "huge"}
+    assert reasons["pipe"] == reasons["zero"] == "is no regular file" and "1000000000000 bytes" in reasons["huge"]
+    os.rename(folder / "pipe.json", folder / "pipe.npz")
+    with pytest.raises(CorruptRecord, match="pipe.npz: is no regular file"):
+        records.load_arrays(folder / "pipe.npz")
+
+
+OTHER = "python -m romae_lite run"
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "reason"),
+    [
+        ("spirals/best-copy-s0", {}, "its file name is best-copy-s0, but its command makes best-s0"),  # copies
+        ("spirals/best-cls=false-s0", {}, "its file name is best-cls=false-s0"),
+        ("spirals/best-~x-s0", {}, "its file name is best-~x-s0"),
+        ("spirals/best-s3", {}, "its file name is best-s3"),
+        ("uea/best-s0", {}, "its folder is uea, but its command makes spirals"),
+        ("spirals/best-s0", {"config": {"lr": 0.5}}, "its config has lr = 0.5, but its command makes 0.008"),
+        ("spirals/best-s0", {"config": {"mood": 1}}, "its config has mood, which is no setting of spirals"),
+        ("spirals/best-s0", {"config": None}, "its config lacks batch"),
+        ("spirals/best-s0", {"seed": 1}, "its seed is 1, but its command makes 0"),
+        ("spirals/best-s0", {"preset": "paper"}, "its preset is paper, but its command makes best"),
+        ("spirals/best-s0", {"experiment": "uea"}, "its experiment is uea, but its command makes spirals"),
+        ("spirals/best-s0", {"tier": "paper"}, "its tier is paper, but its command makes own"),
+        ("spirals/best-s0", {"processes": 2}, "its processes is 2, but its command makes 1"),
+        ("spirals/best-s0", {"command": ""}, "its command does not repeat it: command is ''"),
+        ("spirals/best-s0", {"command": "rm -r /"}, "its command does not repeat it: command is 'rm"),
+        ("spirals/best-s0", {"command": f"{OTHER} spirals --preset best --seeds 0-4"}, "its command does not"),
+        ("spirals/best-s0", {"command": f"{OTHER} spirals --preset best --seeds 0 --force x"}, "its command does not"),
+        ("spirals/best-s0", {"command": f"{OTHER} nothing --preset best --seeds 0"}, "experiment is 'nothing'"),
+    ],
+)  # fmt: skip
+def test_a_record_that_contradicts_itself_is_not_used(tmp_path, file, changes, reason):
+    path = tmp_path / "spirals" / "best-s0.json"
+    whole = dataclasses.asdict(record(preset="best", root=tmp_path))
+    assert len(load_all(tmp_path).records) == 1
+    config = changes.get("config", {})
+    changed = whole | changes | {"config": {} if config is None else whole["config"] | config}
+    path.unlink()
+    path = tmp_path / f"{file}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(changed))
+    loaded = load_all(tmp_path)
+    assert not loaded.records and reason in loaded.problems[0].reason
+    with pytest.raises(CorruptRecord, match=path.stem):
+        records.own(path)
+
+
+def test_a_run_counts_once_under_whatever_name(tmp_path):
+    epochs = Spirals.paper().epochs
+    first, again = record(root=tmp_path), record(settings={"epochs": epochs}, root=tmp_path)  # as the preset has it
+    assert first.config == again.config
+    loaded = load_all(tmp_path)
+    assert len(loaded.records) == 1 and [p.reason for p in loaded.problems] == ["repeats paper-epochs=500-s0.json"]
+    (tmp_path / "spirals" / ".paper-s0.json.x.tmp").write_text("half a reco")
+    assert len(load_all(tmp_path).problems) == 1
+    assert load_all(tmp_path / "nowhere") == records.Loaded((), ())
+    assert load_all(tmp_path, "uea") == records.Loaded((), ())
+
+
+def test_a_file_in_place_of_the_results_is_named(tmp_path):
+    (tmp_path / "results").write_text("")
+    with pytest.raises(NotADirectoryError, match="results is a file"):
+        load_all(tmp_path / "results")
+
+
+def test_every_committed_record_repeats_itself():
+    loaded = load_all(ROOT / "results")
+    assert loaded.problems == () and len(loaded.records) == len(list((ROOT / "results").glob("*/*.json"))) > 200
+
+
+# One question for records ---------------------------------------------------------------------------------------------
+
+
+def test_a_record_in_another_precision_answers_every_question(tmp_path, monkeypatch):
+    """Precision is no part of a protocol, so a record in bf16 counts wherever one in fp32 does."""
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    for seed in range(3):
+        record(seed=seed, settings={"precision": "bf16"}, precision="bf16", root=tmp_path)
+    runs_ = Spirals.paper().records()
+    assert [(r.seed, r.precision) for r in runs_] == [(0, "bf16"), (1, "bf16"), (2, "bf16")]
+    assert runs_ == Spirals.paper().replace(compile=True).records() and Spirals.paper().replace(lr=1e-3).records() == []
+    assert [p.seed for p in runs.missing(["spirals"]) if p.name.startswith("paper-s")] == [3, 4]
+    row = next(r for r in scoreboard.rows(experiments=["spirals"]) if r.ours)
+    assert (row.tier, row.ours.n) == ("paper", 3) and "--set precision=bf16" in row.command
+    record(seed=1, root=tmp_path)  # where both are there, float32 is taken
+    assert [r.precision for r in Spirals.paper().records()] == ["bf16", "fp32", "bf16"]
+    np.savez(runs_[0].path.with_suffix(".npz"), a=[1.0])
+    assert Spirals.paper().records()[0].arrays["a"] == 1
+
+
+def test_a_record_may_be_older_than_a_setting(tmp_path, monkeypatch):
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Toy(Experiment):
+        name = "toy"
+        noise: float = setting(0.1, "what was always so, and can be chosen now", was=0.1)
+
+        @classmethod
+        def paper(cls):
+            return cls()
+
+    monkeypatch.setitem(EXPERIMENTS, "toy", Toy)
+    now = record(experiment="toy", metrics={"mse": 1.0}, root=tmp_path)
+    path = tmp_path / "toy" / "paper-s0.json"
+    fields = json.loads(path.read_text())
+    del fields["config"]["noise"], fields["processes"], fields["weights"]  # as it was written then
+    path.write_text(json.dumps(fields))
+    (found,) = Toy().records(tmp_path)
+    assert found == now and found.config["noise"] == 0.1
+    assert Toy(noise=0.2).records(tmp_path) == []
+    del fields["config"]["clip"]  # no setting says what it was
+    path.write_text(json.dumps(fields))
+    assert load_all(tmp_path).problems[0].reason == "its config lacks clip"
+
+
+def test_commands_say_how_many_processes_there_were():
+    two = Planned(experiment="spirals", preset="best", seed=3, processes=2, overrides=(("cls", False),))
+    launch = "accelerate launch --num_processes 2 -m romae_lite run"
+    assert two.command == f"{launch} spirals --preset best --seeds 3 --set cls=False"
+    one = dataclasses.replace(two, processes=1)
+    assert Planned.of(two.command) == two != one == Planned.of(one.command) and one.path == two.path
 
 
 # Names and places -----------------------------------------------------------------------------------------------------
 
 
 def test_names():
-    assert records.name("paper", {}, 3) == "paper-s3"
-    assert records.name("paper", {"lr": 1e-3, "cls": True}, 0) == records.name("paper", {"cls": True, "lr": 1e-3}, 0)
-    assert records.name("paper", {"lr": 1e-3, "cls": True}, 0) == "paper-cls=true-lr=0.001-s0"
+    assert name("paper", {}, 3) == "paper-s3"
+    assert (
+        name("paper", {"lr": 1e-3, "cls": True})
+        == name("paper", {"cls": True, "lr": 1e-3})
+        == "paper-cls=true-lr=0.001-s0"
+    )
 
 
 overrides = st.dictionaries(st.text(max_size=8), st.text(max_size=300), max_size=3)
@@ -232,7 +388,7 @@ overrides = st.dictionaries(st.text(max_size=8), st.text(max_size=300), max_size
 @settings(deadline=None, derandomize=True)
 @given(overrides, overrides)
 def test_names_are_fit_for_any_file_system_and_differ(one, other):
-    first, second = records.name("paper", one), records.name("paper", other)
+    first, second = name("paper", one), name("paper", other)
     assert len(first) < 150 and not set(first) & set('<>:"/\\|?*\0\n ')
     # "~" marks a name that was changed and carries a hash. Others meet only where a value itself spells "-field=value".
     if one != other and "~" in first + second:
@@ -241,23 +397,24 @@ def test_names_are_fit_for_any_file_system_and_differ(one, other):
 
 def test_results_dir(tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
-    assert records.results_dir() == tmp_path
-    assert records.record_path("uea", "quick", {"epochs": 2}, 7) == tmp_path / "uea" / "quick-epochs=2-s7.json"
+    assert results_dir() == tmp_path
+    assert record_path("uea", "quick", {"epochs": 2}, 7) == tmp_path / "uea" / "quick-epochs=2-s7.json"
     monkeypatch.delenv("ROMAE_RESULTS")
-    assert records.results_dir() == ROOT / "results"
+    assert results_dir() == ROOT / "results"
 
 
 def test_select():
     all_of_them = [
-        record(seed=2), record(seed=1), record(seed=0, tier="own", preset="best"), record(experiment="uea"),
-        record(seed=4, config={"epochs": 5, "cls": True}), record(seed=3, config={"cls": False}),
+        record(seed=2), record(seed=1), record(seed=0, preset="best", settings={"cls": False}),
+        record(experiment="uea"),
+        record(seed=4, settings={"cls": True}), record(seed=3, config={"cls": False}),
     ]  # fmt: skip
     seeds = lambda **how: [r.seed for r in select(all_of_them, "spirals", **how)]  # noqa: E731
     assert seeds() == [0, 1, 2, 3, 4]
-    assert seeds(tier="paper") == [1, 2, 3, 4]
+    assert seeds(tier="paper") == [1, 2, 3] and seeds(tier="reduced") == [4]
     assert seeds(preset="best") == [0]
     assert seeds(where={"cls": False}) == [0, 1, 2, 3]
-    assert seeds(where={"cls": False, "epochs": 5.0}) == [0, 1, 2]  # 5.0 is 5; record 3 has no epochs
+    assert seeds(where={"cls": False, "batch": 32.0}) == [0, 1, 2]  # 32.0 is 32; record 3 has no batch
     with pytest.raises(ValueError, match="tier is 'papr'"):
         seeds(tier="papr")
 

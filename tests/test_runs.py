@@ -1,5 +1,6 @@
 """Runs, campaigns and the command line, from the outside, with models that train in a second."""
 
+import hashlib
 import json
 import math
 import os
@@ -11,14 +12,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import safetensors.torch
 import torch
 from conftest import NAMES
 
+import romae_lite
+from romae_lite import training
 from romae_lite.lab import records, runs
-from romae_lite.lab.commands import assignment, main, seconds, seeds
-from romae_lite.lab.runs import Planned
+from romae_lite.lab.commands import main, seconds
+from romae_lite.lab.planned import Planned, assignment, record_path, seeds
 from romae_lite.lab.subjects import EXPERIMENTS
-from romae_lite.model import count_parameters
+from romae_lite.model import SIZES, count_parameters
 from romae_lite.spirals.experiment import Spirals
 from romae_lite.training import Interrupted
 
@@ -52,7 +56,12 @@ def planned(seed: int = 0, **changes) -> Planned:
 
 def files(folder: str) -> list[str]:
     root = Path(os.environ[folder])
-    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and p.suffix != ".lock")
+    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file())
+
+
+def left(planned: Planned) -> list[str]:
+    """Files that an unfinished run keeps."""
+    return [f"spirals/{planned.name}.{kind}" for kind in ("lock", "safetensors")]
 
 
 def numbers(record: records.Record) -> tuple:
@@ -118,7 +127,7 @@ def test_record_made_with_other_settings_is_not_passed_off(no_arrays, capsys):
     path.write_text(json.dumps(content))
     assert main(["run", "spirals", *SET]) == 2
     message = capsys.readouterr().err
-    assert path.name in message and "other settings" in message and "--force" in message
+    assert path.name in message and "its config has lr = 0.5" in message and "--force" in message
     assert main(["run", "spirals", *SET, "--force"]) == 0
     assert records.load(path).config["lr"] == 3e-4
 
@@ -138,7 +147,7 @@ def test_stopped_and_started_again_equals_uninterrupted(no_arrays, tmp_path, mon
     steps = iter(range(1, 100))
     with pytest.raises(Interrupted, match="stopped after step 7 of 12"):
         runs.run(planned(), stop=lambda: next(steps) == 7)
-    assert files("ROMAE_CHECKPOINTS") == [f"spirals/{planned().name}.safetensors"]
+    assert files("ROMAE_CHECKPOINTS") == left(planned())
     logged = []
     again = runs.run(planned(), log=logged.append)
     assert [entry["step"] for entry in logged] == list(range(8, 13))  # it did go on, not start afresh
@@ -169,8 +178,13 @@ def test_killed_and_started_again_equals_uninterrupted(no_arrays, capsys):
     script = KILLED.format(root=str(ROOT), arguments=["run", "spirals", *SET])
     done = subprocess.run([sys.executable, "-c", script], env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert done.returncode == -signal.SIGKILL
-    assert files("ROMAE_RESULTS") == [] and files("ROMAE_CHECKPOINTS") == [f"spirals/{planned().name}.safetensors"]
+    for half in (planned().checkpoint, planned().path, planned(seed=1).path):  # as a kill within a save leaves them
+        half.parent.mkdir(parents=True, exist_ok=True)
+        half.with_name(f".{half.name}.x1.tmp").write_bytes(b"half a file")
+    assert set(left(planned())) < set(files("ROMAE_CHECKPOINTS"))
     assert main(["run", "spirals", *SET]) == 0
+    assert files("ROMAE_CHECKPOINTS") == []  # the run has cleared away what was its own, and nothing else
+    assert files("ROMAE_RESULTS") == [f"spirals/.{planned(seed=1).path.name}.x1.tmp", f"spirals/{planned().path.name}"]
     resumed = records.load(planned().path)
     planned().path.unlink()
     assert numbers(runs.run(planned())) == numbers(resumed)
@@ -189,10 +203,87 @@ def test_two_processes_do_not_run_the_same(no_arrays, capsys):
     with runs._locked(planned().checkpoint):
         assert main(["run", "spirals", *SET]) == 2
         assert "another process is at work" in capsys.readouterr().err
-        with pytest.raises(runs.Busy):
-            runs.rescore(planned())
         assert runs.run(planned(seed=1))  # another run is free
     assert main(["run", "spirals", *SET]) == 0
+    with runs._locked(planned().checkpoint), pytest.raises(runs.Busy):
+        runs.rescore(planned())
+
+
+def test_a_kill_between_arrays_and_record_leaves_no_mixture(no_arrays, monkeypatch):
+    """With --force there is an old record: it goes before new arrays come."""
+    monkeypatch.setattr(Spirals, "arrays", lambda *_: {"a": [1]})
+    path = planned().path
+    runs.run(planned())
+
+    def killed(*_, **__):
+        assert path.with_suffix(".npz").stat().st_mtime_ns != old
+        raise KeyboardInterrupt
+
+    old = path.with_suffix(".npz").stat().st_mtime_ns
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(records.Record, "save", killed)
+        runs.run(planned(), force=True)
+    assert not path.exists() and planned().checkpoint.exists()
+    runs.run(planned())
+    assert records.load(path).arrays["a"] == 1
+
+
+def test_results_that_cannot_be_written_are_refused_before_training(no_arrays, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(Spirals, "train", None)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "spirals").write_text("")
+    for results in ("results", "results/spirals", "/proc/nothing", "/dev/null"):
+        monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path / results))
+        assert main(["run", "spirals", *SET]) == 2
+        assert f"cannot write to {tmp_path / results}/spirals" in capsys.readouterr().err.replace("//", "/")
+    assert files("ROMAE_CHECKPOINTS") == []
+
+
+def test_weights_are_kept_when_asked(no_arrays, monkeypatch, capsys):
+    def save(model, path, *, half):
+        assert half
+        safetensors.torch.save_file({name: t.half() for name, t in model.state_dict().items()}, path)
+
+    monkeypatch.setattr(romae_lite, "save", save, raising=False)
+    assert main(["run", "spirals", *SET]) == 0
+    assert records.load(planned().path).weights is None
+    assert main(["run", "spirals", *SET, "--keep-weights"]) == 2
+    assert "without its weights; --force" in capsys.readouterr().err
+    assert main(["run", "spirals", *SET, "--keep-weights", "--force"]) == 0
+    path = planned().path.with_suffix(".safetensors")
+    assert records.load(planned().path).weights == hashlib.sha256(path.read_bytes()).hexdigest()
+    kept = sum(t.numel() for t in safetensors.torch.load_file(path).values())
+    assert kept == count_parameters(planned().build().build(0))
+    assert len(records.load_all().records) == 1
+
+
+def test_two_processes_share_a_run(no_arrays, tmp_path):
+    """One evaluates, prints and writes; the record says that they were two, and its command repeats it."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "-m", "romae_lite"]
+    command += [*sets("position", "n_train=64", "epochs=1", "n_test=100", preset="quick"), "--device", "cpu"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (record,) = records.load_all().records
+    assert record.processes == 2 and record.command.startswith("accelerate launch --num_processes 2 -m romae_lite run")
+    assert done.stdout.count("mse_differences") == 1
+    assert files("ROMAE_CHECKPOINTS") == []
+
+
+def test_fingerprint_sees_labels_and_masks():
+    exp = Spirals.paper().replace(**TINY)
+    data, other = exp.data(0), exp.data(0)
+    assert runs.fingerprint(data) == runs.fingerprint(other) and runs.fingerprint(data).startswith("v2:")
+    other.test.aux["hidden"][0] ^= True
+    assert runs.fingerprint(data) != runs.fingerprint(other)
+    assert runs.fingerprint(data, labels=False) == runs.fingerprint(other, labels=False)
+
+
+def test_fingerprints_of_older_records_are_still_understood():
+    """Those were made of values, positions and padding alone. The data of this one are generated."""
+    record = records.load(ROOT / "results" / "spirals" / "best-n_train=50000-s0.json")
+    data = record.planned.build().data(0)
+    assert record.data_fingerprint == runs.fingerprint(data, labels=False)
 
 
 def test_full_disk_is_said_and_leaves_no_record(no_arrays, capsys, monkeypatch):
@@ -221,8 +312,7 @@ def test_full_disk_is_said_and_leaves_no_record(no_arrays, capsys, monkeypatch):
     ],
 )
 def test_tiers(preset, overrides, tier):
-    run = Planned(experiment="spirals", preset=preset, seed=0, overrides=tuple(overrides.items()))
-    assert run.tier(run.build()) == tier
+    assert Planned(experiment="spirals", preset=preset, seed=0, overrides=tuple(overrides.items())).tier == tier
 
 
 def test_a_number_has_one_spelling():
@@ -317,11 +407,11 @@ def test_baselines_are_renewed_without_training(small_campaign, monkeypatch):
     assert after.metrics == before.metrics | {"rmse_clean_new": 0.5}
     assert after.versions == before.versions | {"baselines": runs.commit()}
     assert (after.history, after.commit, after.created) == (before.history, before.commit, before.created)
-    monkeypatch.setattr(runs, "fingerprint", lambda _: "other")
+    monkeypatch.setattr(runs, "fingerprint", lambda *_, **__: "other")
     with pytest.raises(runs.Stale, match="other data"):
         runs.rescore(planned)
     monkeypatch.setattr(Spirals, "paper", classmethod(lambda cls: cls(**TINY | {"lr": 0.5})))
-    with pytest.raises(runs.Stale, match="other settings"):
+    with pytest.raises(runs.Stale, match="its config has lr = 0.0003, but its command makes 0.5"):
         runs.rescore(planned)
 
 
@@ -334,7 +424,7 @@ def test_campaign_stops_in_time_and_goes_on(small_campaign, monkeypatch):
         done = runs.campaign(budget=20, report=said.append)
     assert [record.seed for record in done] == [0]
     assert any("paper-s1: stopped after step" in line and "call again" in line for line in said)
-    assert files("ROMAE_CHECKPOINTS") == ["spirals/paper-s1.safetensors"]
+    assert files("ROMAE_CHECKPOINTS") == left(Planned(experiment="spirals", preset="paper", seed=1))
     assert [p.name for p in runs.missing()] == ["paper-s1", "quick-s0"]
     logged = []
     runs.campaign(report=lambda _: None, log=lambda: logged.append)
@@ -359,6 +449,43 @@ def test_campaign_passes_over_what_cannot_go_on(small_campaign):
     assert [record.preset for record in done] == ["quick"]
     passed = [line for line in said if line.startswith("passed over")]
     assert len(passed) == 2 and str(first.checkpoint) in passed[0] and second.name in passed[1]
+
+
+@pytest.mark.parametrize("error", [IndexError("out of bounds"), MemoryError(), RuntimeError("x")])
+def test_no_failure_ends_a_campaign(small_campaign, monkeypatch, error, capsys):
+    def data(self, seed, whole=Spirals.data):
+        if self.epochs == 3 and seed == 0:
+            raise error
+        return whole(self, seed)
+
+    monkeypatch.setattr(Spirals, "data", data)
+    assert main(["campaign", "--debug", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert f"passed over: spirals paper-s0: {runs.said(error)}" in out and "Traceback" in out
+    assert "2 recorded, 1 still missing" in out
+
+
+def test_two_jobs_share_a_campaign():
+    """Each takes the next run that is missing; locks keep them off each other's."""
+    done = cli("campaign", "sizes", "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    assert "0 still missing" in done.stdout.splitlines()[-1] and "Traceback" not in done.stderr
+    loaded = records.load_all()
+    assert {r.config["size"] for r in loaded.records} == set(SIZES) and not loaded.problems
+    assert files("ROMAE_CHECKPOINTS") == []
+
+
+def test_jobs_stop_with_the_one_that_started_them(tmp_path):
+    """SIGTERM, as Ctrl-C, reaches the jobs; each says that it was stopped."""
+    command = [sys.executable, "-m", "romae_lite", "campaign", "spirals", "--jobs", "2", "--device", "cpu"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as job:
+        started = [job.stdout.readline() for _ in range(2)]  # both are at work
+        job.send_signal(signal.SIGTERM)
+        _, said = job.communicate(timeout=60)
+    assert job.returncode == 143 and all(line.startswith(("spirals", "passed")) for line in started)
+    assert said.count("stopped; call again to go on") == 3 and "Traceback" not in said
 
 
 def test_campaign_passes_over_a_run_that_diverges(small_campaign, monkeypatch):
@@ -437,23 +564,100 @@ def test_list(capsys):
         assert re.search(rf"^{name} +{re.escape(repr(default))} ", out, re.MULTILINE), name
 
 
+def sets(experiment: str, *changes: str, preset: str = "paper") -> list[str]:
+    return ["run", experiment, "--preset", preset, *(word for change in changes for word in ("--set", change))]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["run", "spiral"], "experiment is 'spiral'; choose one of sizes"),
         (["run", "spirals", "--preset", "papr"], "preset is 'papr'; spirals has paper"),
-        (["run", "spirals", "--set", "epohcs=5"], "'epohcs' is no setting of spirals"),
-        (["run", "spirals", "--set", "epochs=many"], "epochs is 'many'; it must be int"),
-        (["run", "spirals", "--set", "epochs=0"], "epochs is 0; it must be at least 1"),
-        (["run", "spirals", "--set", "encoder=huge"], "size is 'huge'"),
         (["list", "spiral"], "experiment is 'spiral'"),
         (["campaign", "spiral"], "experiment is 'spiral'"),
+        (["campaign", "spiral", "--jobs", "2"], "experiment is 'spiral'"),
+        (["run", "spirals", "--baselines"], "paper-s0.json, so no baselines to renew: run it first"),
+        (sets("spirals", "epohcs=5"), "'epohcs' is no setting of spirals"),
+        (sets("spirals", "epochs=many"), "epochs is 'many'; it must be int"),
+        (sets("spirals", "epochs=0"), "epochs is 0; it must be at least 1"),
+        (sets("spirals", "epochs=1", "epochs=2"), "epochs is set 2 times"),
+        (sets("spirals", "epochs=1_0"), "epochs is '1_0'; it must be int"),
+        (sets("spirals", "epochs=٣"), "epochs is '٣'; it must be int"),
+        (sets("spirals", "epochs=" + "[" * 5000), "epochs is '["),
+        (sets("spirals", "n_train=1000000000000"), "n_train is 1000000000000; it must be at most 10,000,000"),
+        (sets("spirals", "encoder=huge"), "encoder is 'huge', but size is 'huge'; choose one of tiny"),
+        (sets("spirals", "encoder=10x3x1x1"), "encoder is '10x3x1x1', but dim is 10"),
+        (sets("spirals", "decoder=1000000x2x1x4"), "decoder is '1000000x2x1x4', but that are 4.0e+12 weights"),
+        (sets("physionet", "decoder=6x3x1x1"), "head_dim of the decoder is 2; 2 axes"),
+        (sets("spirals", "mask_ratio=0.95"), "mask_ratio is 0.95; five of 75 points must be shown"),
+        (sets("spirals", "weight_decay=1e308"), "weight_decay is 1e+308 and lr 0.0003"),
+        (sets("uea", "pretrain_weight_decay=1e9"), "pretrain_weight_decay is 1000000000.0 and pretrain_lr"),
+        (sets("uea", "dataset=['x']"), "dataset is ['x']; it must be str"),
+        (sets("uea", "rows=['x']"), "rows is ['x']; it must be str"),
+        (sets("uea", "cls=False"), "cls is False, but pool 'cls'"),
+        (sets("elasticc", "per_band=1"), "per_band is 1; it must be at least 2"),
+        (sets("pendulum", "encoder=7x1x1x1"), "encoder is '7x1x1x1'"),
+        (sets("pendulum", "cls=False"), "cls is False, but readout 'cls'"),
+        (sets("position", "size=huge"), "size is 'huge'"),
+        (sets("position", "low=-1e308", "high=1e308"), "low is -1e+308; it must be in [-1e+09, 1e+09]"),
+        (sets("position", "high=1e8", "position_scale=1e6"), "position_scale is 1000000.0; positions reach beyond"),
+        (sets("position_range", "low=-5", "high=0"), "high is 0.0; sgd's learning rate"),
+        (sets("position_range", "low=-5", "high=-1"), "high is -1.0; sgd's learning rate"),
+        pytest.param(
+            sets("spirals", "precision=fp16"), "precision is 'fp16', which needs a GPU",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU can"),
+        ),
     ],
-)
-def test_wrong_names_are_named(arguments, message, capsys):
+)  # fmt: skip
+def test_what_cannot_be_run_is_named_before_it_is_tried(arguments, message, capsys, monkeypatch):
+    monkeypatch.setattr(training, "fit", None)
     assert main(arguments) == 2
-    assert message in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
     assert files("ROMAE_RESULTS") == files("ROMAE_CHECKPOINTS") == []
+
+
+def test_any_error_is_one_line_and_debug_shows_where(monkeypatch, capsys):
+    """Nothing leaves the command line as a traceback, whatever it is."""
+    for error in (IndexError("a\nb"), MemoryError(), OverflowError("x"), ZeroDivisionError(), RuntimeError("z")):
+        monkeypatch.setattr(runs, "run", lambda *_, error=error, **__: (_ for _ in ()).throw(error))
+        assert main(["run", "spirals"]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and (type(error).__name__ in said or "out of memory" in said)
+        with pytest.raises(type(error)):
+            main(["run", "spirals", "--debug"])
+
+
+def test_a_size_that_just_fits_is_accepted():
+    """The bounds refuse nothing that works: five of 75 points are shown, two axes share a head of 4."""
+    assert Spirals.paper().replace(mask_ratio=0.9333).baselines(Spirals(mask_ratio=0.9333, n_test=100).data(0).test)
+    assert EXPERIMENTS["physionet"].quick().replace(encoder="4x1x1x1").build(0)
+    assert Spirals.paper().replace(weight_decay=0.5, lr=2.0)
+
+
+def test_sigterm_says_a_word(monkeypatch, capsys):
+    monkeypatch.setattr(runs, "run", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
+    assert main(["run", "spirals"]) == 143
+    assert capsys.readouterr().err == "romae_lite: stopped; call again to go on from the last checkpoint\n"
+    monkeypatch.setattr(runs, "run", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    assert main(["run", "spirals"]) == 130
+
+
+@pytest.mark.parametrize("number", ["abc", "", "2"])
+def test_a_world_size_that_no_launcher_set_is_named(monkeypatch, capsys, number):
+    """torchrun or SLURM may leave it in the environment."""
+    monkeypatch.setenv("WORLD_SIZE", number)
+    assert main(["run", "spirals", *SET]) == 2
+    assert f"WORLD_SIZE is {number!r}, and LOCAL_RANK not set" in capsys.readouterr().err
+    assert files("ROMAE_CHECKPOINTS") == []
+
+
+def test_a_missing_folder_or_a_file_in_its_place_is_no_empty_scoreboard(monkeypatch, tmp_path, capsys):
+    assert main(["report", "spirals"]) == 0
+    assert "there is no folder" in capsys.readouterr().err
+    (tmp_path / "results").write_text("")
+    assert main(["report", "spirals"]) == 2
+    assert "is a file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -461,8 +665,12 @@ def test_wrong_names_are_named(arguments, message, capsys):
     [
         (["run", "spirals", "--seeds", "4-0"], "runs backwards"),
         (["run", "spirals", "--seeds", "one"], "write seeds as"),
+        (["run", "spirals", "--seeds", "٣"], "write seeds as"),
+        (["run", "spirals", "--seeds", "0-9999999999"], "are 10000000000 runs; at most 1000"),
         (["run", "spirals", "--set", "epochs"], "write NAME=VALUE"),
         (["campaign", "--budget", "soon"], "write a budget as"),
+        (["campaign", "--budget", "٣s"], "write a budget as"),
+        (["campaign", "--jobs", "0"], "write a number of jobs"),
         (["train"], "invalid choice"),
         ([], "required"),
     ],
@@ -483,12 +691,31 @@ def test_words():
 
 
 def test_names_of_runs_are_their_files():
-    assert planned().path == records.record_path("spirals", "paper", TINY, 0)
+    assert planned().path == record_path("spirals", "paper", TINY, 0)
     assert Planned(experiment="spirals", preset="paper", seed=3).path.name == "paper-s3.json"
 
 
-def test_module_runs():
+def cli(*words: str) -> subprocess.CompletedProcess:
     """`python -m romae_lite` as a shell sees it."""
-    command = [sys.executable, "-m", "romae_lite", "run", "spirals", "--set", "epohcs=5"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    command = [sys.executable, "-m", "romae_lite", *words]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env={"OMP_NUM_THREADS": "1"} | os.environ, timeout=120
+    )
+
+
+def test_module_runs():
+    done = cli("run", "spirals", "--set", "epohcs=5")
     assert done.returncode == 2 and "epohcs" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_bare_machine_can_run():
+    """One with a GPU and no notebook: of all packages, what torch, accelerate and scipy bring along must do."""
+    script = """
+import sys
+for name in "matplotlib IPython jupyter_core sklearn aeon h5py astropy pandas pyarrow pooch".split():
+    sys.modules[name] = None
+from romae_lite.__main__ import main
+assert main(["run", "sizes"]) == main(["report", "sizes"]) == 0
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

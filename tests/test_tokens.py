@@ -9,7 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from romae_lite.tokens import Tokens, collate, patchify, spacing, unpatchify
+from romae_lite.batching import by_length, spacing, trim
+from romae_lite.tokens import Tokens, collate, patchify, unpatchify
 
 
 @st.composite
@@ -115,17 +116,40 @@ def with_bad(name: str, number: float) -> dict:
         (lambda: tokens(pad=torch.zeros(2, 2, dtype=torch.bool)), r"pad is torch.bool of shape \(2, 2\)"),
         (lambda: tokens(pad=torch.zeros(2, 3)), "pad is torch.float32"),
         (lambda: tokens(pad=torch.tensor([[False] * 3, [True] * 3])), "pad leaves no token in sample 1"),
-        (lambda: tokens(aux={"label": torch.zeros(3)}), r"aux\['label'\] has 3 rows; the batch has 2"),
+        (lambda: tokens(aux={"label": torch.zeros(3)}), r"aux\['label'\] has shape \(3,\); the batch has 2 samples"),
         (lambda: Tokens(**with_bad("values", math.nan)), "values of sample 1, token 2 is NaN or infinite"),
         (lambda: Tokens(**with_bad("values", -math.inf)), "values of sample 1, token 2"),
         (lambda: Tokens(**with_bad("positions", math.nan)), "positions of sample 1, token 2"),
         (lambda: Tokens(**with_bad("positions", math.inf)), "positions of sample 1, token 2"),
+        (lambda: Tokens(**with_bad("positions", 1e16)), "positions of sample 1, token 2 is NaN, infinite or beyond"),
+        (lambda: Tokens(values=np.full((1, 1, 1), 1e39), positions=np.zeros((1, 1, 1))), "values of sample 0, token 0"),
+        (lambda: Tokens(values=torch.zeros(2, 3, 1) + 1j, positions=torch.zeros(2, 3, 1)), "values is complex"),
+        (lambda: Tokens(values=torch.zeros(2, 3, 1), positions=np.zeros((2, 3, 1)) + 1j), "positions is an array of c"),
+        (lambda: Tokens(values=[[[0.0]]], positions=torch.zeros(1, 1, 1)), "values is a list; it must be a tensor"),
+        (lambda: tokens(aux={"label": torch.tensor([0, math.nan])}), r"aux\['label'\] of sample 1 is NaN"),
+        (lambda: tokens(aux={"label": [0, 1]}), r"aux\['label'\] is a list"),
+        (lambda: tokens(aux=3), "aux is 3; it must be of type Mapping"),
+        (lambda: tokens(per_token={"mask"}), "per_token names 'mask', which is missing in aux"),
+        (lambda: tokens(per_token={"y"}, aux={"y": torch.zeros(2, 5)}), r"per_token names 'y', which is \(2, 5\)"),
+        (lambda: tokens()[5:3], "holds no sample of 2"),
+        (lambda: tokens()[torch.zeros(2, dtype=torch.bool)], "holds no sample of 2"),
+        (
+            lambda: collate([(torch.zeros(2, 1), torch.zeros(2, 1)), (np.zeros((2, 3)), np.zeros((2, 1)))]),
+            "values of s",
+        ),
+        (
+            lambda: collate([(torch.zeros(2, 1), torch.zeros(2, 1)), (np.zeros((2, 1)), np.zeros(2))]),
+            "positions of sample 1",
+        ),
+        (lambda: patchify(torch.zeros(1, 2, 1), (1,), [torch.tensor([0, math.nan])]), r"coordinates\[0\] holds NaN"),
+        (lambda: patchify(torch.zeros(1, 6, 1), (2,), [torch.ones(6)]), r"coordinates\[0\] are all the same"),
+        (lambda: by_length(torch.ones(3), 0, torch.Generator()), "batch is 0; it must be at least 1"),
         (lambda: collate([]), "samples is empty"),
         (lambda: collate([(torch.zeros(2, 1), torch.zeros(3, 1))]), "sample 0 has 2 values at 3 positions"),
     ],
 )
 def test_bad_tokens_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         call()
 
 
@@ -149,6 +173,28 @@ def test_collate_pads_at_the_end():
     assert collate(samples[:1] * 2).pad is None  # nothing to pad, so no mask
 
 
+def test_numpy_is_as_good_as_tensors():
+    arrays = [(np.arange(2 * n, dtype=np.float32).reshape(n, 2)[::-1], np.arange(n)[:, None]) for n in (3, 2)]
+    ours = collate(arrays, label=np.array([1, 0]))
+    theirs = collate([tuple(torch.tensor(part.copy()) for part in pair) for pair in arrays], label=torch.tensor([1, 0]))
+    for name in ("values", "positions", "pad"):
+        assert torch.equal(getattr(ours, name), getattr(theirs, name))
+    arrays[0][0][:] = 7  # a copy: what happens to the array later does not matter
+    assert torch.equal(ours.values, theirs.values) and torch.equal(ours.aux["label"], theirs.aux["label"])
+
+
+def test_trim_cuts_what_is_per_token_only():
+    batch = collate([(torch.ones(n, 1), torch.ones(n, 1)) for n in (2, 3, 5)])
+    each = torch.arange(15).reshape(3, 5)
+    batch = Tokens(
+        values=batch.values, positions=batch.positions, pad=batch.pad, aux={"target": each, "hidden": each},
+        per_token={"hidden"},
+    )  # fmt: skip
+    short = trim(batch[:2])
+    assert short.values.shape == (2, 3, 1) and short.pad.shape == (2, 3)
+    assert torch.equal(short.aux["hidden"], each[:2, :3]) and torch.equal(short.aux["target"], each[:2])
+
+
 def test_time_stamps_keep_their_digits():
     """A Julian date to a tenth of a second: more digits than float32 has."""
     date = torch.tensor([[[2_460_000.123456]]], dtype=torch.float64)
@@ -159,8 +205,8 @@ def test_time_stamps_keep_their_digits():
 def test_values_are_float32_and_an_index_keeps_the_batch():
     tokens = Tokens(values=torch.ones(4, 3, 1, dtype=torch.float64), positions=torch.rand(4, 3, 1))
     assert tokens.values.dtype == torch.float32 and tokens.positions.dtype == torch.float64
-    for index in (3, np.int64(3)):
-        with pytest.raises(TypeError, match="would drop the batch dimension"):
+    for index in (3, np.int64(3), None, (slice(None), 1), [[0, 1]], torch.tensor(2), ...):
+        with pytest.raises(TypeError, match="would change the dimensions"):
             tokens[index]
 
 
@@ -169,7 +215,7 @@ def test_selecting_keeps_everything_together():
         values=torch.arange(6.0).reshape(3, 2, 1), positions=torch.arange(6.0).reshape(3, 2, 1),
         pad=torch.tensor([[False, True], [False, False], [False, False]]), aux={"label": torch.tensor([5, 6, 7])},
     )  # fmt: skip
-    for index, rows in ((slice(1, 3), [1, 2]), (torch.tensor([2, 0]), [2, 0])):
+    for index, rows in ((slice(1, 3), [1, 2]), (torch.tensor([2, 0]), [2, 0]), ([0], [0]), (np.array([1]), [1])):
         part = batch[index]
         for name in ("values", "positions", "pad"):
             assert torch.equal(getattr(part, name), torch.stack([getattr(batch, name)[r] for r in rows]))

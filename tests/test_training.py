@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +17,10 @@ import torch
 from accelerate.state import PartialState
 
 from romae_lite import training
-from romae_lite.lab.experiment import masked_loss
 from romae_lite.masking import hide
-from romae_lite.model import ModelConfig, RoMAE, size
+from romae_lite.model import ModelConfig, RoMAE, masked_loss, size
 from romae_lite.tokens import Tokens
-from romae_lite.training import CheckpointError, Interrupted, Recipe, fit, learning_rate, seeded
+from romae_lite.training import CheckpointError, Interrupted, Recipe, fit, learning_rate, mixed, seeded
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPE = Recipe(epochs=5, batch=4, lr=3e-3, warmup=4)  # 10 samples: 3 steps an epoch, the last one of 2; 15 in all
@@ -209,7 +209,7 @@ def test_bfloat16_trains():
 
 
 def test_keep_best_restores_the_best_weights():
-    values, snapshots = iter([3.0, 1.0, 2.0, math.nan, 1.5]), []
+    values, snapshots = iter([3.0, 1.0, 2.0, 4.0, 1.5]), []
 
     def scripted(net):
         snapshots.append(weights(net))
@@ -222,9 +222,6 @@ def test_keep_best_restores_the_best_weights():
 
 
 def test_loss_that_is_not_finite_is_an_error():
-    def broken(net, batch, generator):
-        return loss(net, batch, generator) * math.nan
-
     with pytest.raises(ValueError, match="loss is nan at step 3; lower lr"):
         fit(model(), data(), broken, RECIPE, seed=0, logs=5)
 
@@ -232,7 +229,19 @@ def test_loss_that_is_not_finite_is_an_error():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"epochs": 0}, "epochs is 0"),
+        ({"epochs": 0}, "epochs is 0; it must be at least 1"),
+        ({"epochs": 1.5}, "epochs is 1.5; it must be a whole number"),
+        ({"epochs": True}, "epochs is True"),
+        ({"batch": 2.5}, "batch is 2.5"),
+        ({"warmup": math.nan}, "warmup is nan"),
+        ({"lr": None}, "lr is None; it must be a number"),
+        ({"lr": -1}, "lr is -1; it must be positive"),
+        ({"betas": (2, 3)}, r"betas\[0\] is 2; it must lie in \[0, 1\)"),
+        ({"betas": None}, "betas is None; it must be a pair"),
+        ({"weight_decay": -1}, "weight_decay is -1"),
+        ({"weight_decay": math.nan}, "weight_decay is nan"),
+        ({"weight_decay": 1e300}, r"weight_decay is 1e\+300; it must lie in \[0, 1 / lr\]"),
+        ({"compile": "yes"}, "compile is 'yes'; it must be of type bool"),
         ({"batch": 0}, "batch is 0"),
         ({"warmup": -1}, "warmup is -1"),
         ({"lr": 0.0}, "lr is 0.0"),
@@ -247,13 +256,43 @@ def test_loss_that_is_not_finite_is_an_error():
     ],
 )
 def test_bad_recipes_are_named(changes, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         replace(RECIPE, **changes)
 
 
-def test_fp16_needs_a_gpu():
-    with pytest.raises(ValueError, match="precision is 'fp16', which needs a GPU"):
-        fit(model(), data(), loss, replace(RECIPE, precision="fp16"), seed=0, device="cpu")
+@pytest.mark.parametrize(
+    ("options", "recipe", "message"),
+    [
+        ({"seed": -1}, {}, "seed is -1; it must be at least 0"),
+        ({"seed": "0"}, {}, "seed is '0'; it must be a whole number"),
+        ({"logs": 0}, {}, "logs is 0"),
+        ({"device": "nonsense"}, {}, "device is 'nonsense'; choose one of None, cpu, cuda, mps"),
+        ({"device": "mps"}, {}, "device is 'mps', which is not to be had here"),
+        ({"device": "cpu"}, {"precision": "fp16"}, "precision is 'fp16', which needs a GPU"),
+        ({}, {"keep": "best"}, "keep is 'best', but validate is None"),
+        ({"validate": lambda net: {}}, {}, "validate returned {}"),
+        ({"validate": lambda net: 1.0}, {}, "validate returned 1.0"),
+        ({"validate": lambda net: {"mse": math.nan}}, {}, "mse of validate, at step 3, is nan; it must be finite"),
+        ({"validate": lambda net: {"mse": 1.0, "r": "high"}}, {}, "r of validate, at step 3, is 'high'"),
+    ],
+)
+def test_bad_options_are_named(options, recipe, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        fit(model(), data(), loss, replace(RECIPE, **recipe), **{"seed": 0, "logs": 5} | options)
+
+
+def test_logs_are_in_proportion_to_steps():
+    def first(entry):
+        raise Interrupted(entry["step"])
+
+    for epochs, step in ((1, 3), (10, 10), (300, 18)):  # of 3 steps one entry, of 30 three, of 900 fifty
+        with pytest.raises(Interrupted, match=f"^{step}$"):
+            fit(model(), data(), loss, replace(RECIPE, epochs=epochs), seed=0, log=first)
+
+
+def test_streams_of_different_keys_are_apart():
+    keys = [(1,), (1, 0), (1, 0, 0), (0,), (0, 0), (0, 1), (2, 0, 0), (1, 1)]
+    assert len({mixed(*key) for key in keys}) == len(keys)
 
 
 # Checkpoints --------------------------------------------------------------------------------------------------------
@@ -298,12 +337,30 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path):
     assert same(weights(resumed), weights(whole))
 
 
-def test_a_model_leaves_without_autocast():
-    net = model()
-    fit(net, data(), loss, replace(RECIPE, precision="bf16"), seed=0)
-    fresh = model()
-    fresh.load_state_dict(net.state_dict())
-    assert valid(net) == valid(fresh)  # bfloat16 would differ in the third digit
+def broken(net, batch, generator):
+    return loss(net, batch, generator) * math.nan
+
+
+def interrupted(net, batch, generator):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "error"),
+    [
+        (loss, {}, None),
+        (broken, {}, ValueError),
+        (interrupted, {}, KeyboardInterrupt),
+        (loss, {"stop": lambda: True}, Interrupted),
+    ],
+)
+def test_a_model_leaves_without_autocast_however_it_ends(function, options, error):
+    net, before = model(), torch.get_float32_matmul_precision()
+    with pytest.raises(error) if error else nullcontext():
+        fit(net, data(), function, replace(RECIPE, precision="bf16"), seed=0, **options)
+    assert not net.training and torch.get_float32_matmul_precision() == before
+    net.load_state_dict(model().state_dict())
+    assert valid(net) == valid(model())  # bfloat16 would differ in the third digit
 
 
 def test_the_cpu_is_taken_where_it_is_asked_for():
@@ -420,7 +477,14 @@ def rename_field(path):
     safetensors.torch.save_file(tensors, path, metadata | {"state": json.dumps(state)})
 
 
-@pytest.mark.parametrize("damage", [truncate, empty, flip, strange, half_strange, rename_field])
+def edit_state(path):
+    """One digit of the history, as a bit on the disk might."""
+    content = path.read_bytes()
+    assert content.count(b'\\"step\\": 6') == 1
+    path.write_bytes(content.replace(b'\\"step\\": 6', b'\\"step\\": 5'))
+
+
+@pytest.mark.parametrize("damage", [truncate, empty, flip, strange, half_strange, rename_field, edit_state])
 def test_damaged_checkpoints_are_refused_by_name(saved, damage):
     damage(saved)
     content, net = saved.read_bytes(), model()
@@ -440,8 +504,9 @@ def test_damaged_checkpoints_are_refused_by_name(saved, damage):
         dict(net=lambda: RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x3x24"), decoder=size("16x2x1x24")))),
         dict(train=lambda: data(9)),
         dict(train=lambda: replace(data(), values=-data().values)),
+        dict(train=lambda: replace(data(), aux={"label": torch.zeros(10)})),
     ],
-    ids=["seed", "lr", "epochs", "model", "shape", "data"],
+    ids=["seed", "lr", "epochs", "model", "shape", "data", "labels"],
 )
 def test_another_runs_checkpoint_is_refused(saved, change):
     net, train = change.get("net", model)(), change.get("train", data)()
@@ -466,6 +531,34 @@ def test_full_disk_keeps_the_last_checkpoint(saved, monkeypatch, call):
     fit(whole, data(), loss, RECIPE, seed=3)
     fit(resumed, data(), loss, RECIPE, seed=3, checkpoint=saved)  # with room again, on it goes
     assert same(weights(resumed), weights(whole))
+
+
+def test_every_bit_of_a_checkpoint_counts(saved):
+    """A flip anywhere in the file is refused, or was in nothing that is read (spaces between fields)."""
+    content, whole = saved.read_bytes(), model()
+    expected = numbers(fit(whole, data(), loss, RECIPE, seed=3, checkpoint=saved))
+    header = int.from_bytes(content[:8], "little")
+    offsets = torch.randint(8 + header, (40,), generator=seeded(5)).tolist() + [len(content) - 5]
+    refused = 0
+    for offset in offsets:
+        flipped = bytearray(content)
+        flipped[offset] ^= 1 << offset % 7
+        saved.write_bytes(flipped)
+        net = model()
+        try:
+            assert numbers(fit(net, data(), loss, RECIPE, seed=3, checkpoint=str(saved))) == expected
+            assert same(weights(net), weights(whole))
+        except CheckpointError as error:
+            assert saved.name in str(error)
+            refused += 1
+    assert refused >= 0.9 * len(offsets)
+
+
+def test_a_finished_run_clears_what_killed_writes_left(saved):
+    litter, other = saved.with_name(f".{saved.name}.x1y2.tmp"), saved.with_name(".other.safetensors.x.tmp")
+    litter.touch(), other.touch()
+    fit(model(), data(), loss, RECIPE, seed=3, checkpoint=str(saved))
+    assert {path.name for path in saved.parent.iterdir()} == {saved.name, other.name}
 
 
 def test_checkpoints_are_saved_as_often_as_asked(tmp_path, monkeypatch):
@@ -496,14 +589,14 @@ if os.environ["RANK"] == "0":
 def fixed(n: int) -> Tokens:
     """Data whose masks are part of it: every process draws its own otherwise."""
     tokens = data(n)
-    tokens.aux["hidden"] = hide(tokens.real, ratio=0.5, generator=seeded(1))
-    return tokens
+    return replace(tokens, aux={"hidden": hide(tokens.real, ratio=0.5, generator=seeded(1))})
 
 
 def fixed_loss(net, batch, generator):
     return masked_loss(net, batch, batch.aux["hidden"])
 
 
+@pytest.mark.slow
 def test_two_processes_equal_one(tmp_path):
     """`accelerate launch` with two processes: the mean over both halves of a batch is the mean over the batch."""
     script, out = tmp_path / "pair.py", tmp_path / "pair.pt"

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import gzip
 import http.server
+import re
 import threading
 import zipfile
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.lab import runs
+from romae_lite.lab.planned import Planned
 from romae_lite.tokens import Tokens
 from romae_lite.uea import data as archive
 from romae_lite.uea import rivals as predictors
@@ -119,7 +120,10 @@ def test_whole_fills_gaps():
     [
         (("8,9:no", "8,x:no"), "Toy_TRAIN.ts: case 2 has something that is no number"),
         (("8,9:no", "8,9"), "Toy_TRAIN.ts: case 2 has 1 channels"),
-        (("8,9:no", "8,inf:no"), "Toy_TRAIN.ts: case 2 has a number that is infinite"),
+        (("8,9:no", "8,inf:no"), "case 2 has something that is no number \\('inf'; what is missing is a \\?"),
+        (("8,9:no", "8,NaN:no"), "case 2 has something that is no number \\('NaN'"),
+        (("8,9:no", "8,1_0:no"), "case 2 has something that is no number \\('1_0'"),
+        (("8,9:no", "8,-1e39:no"), "Toy_TRAIN.ts: case 2 has the number 1e\\+39; float32 ends at 3.403e\\+38"),
         (("@data", "@date"), "Toy_TRAIN.ts: there is no line @data"),
         (("timeStamps false", "timeStamps true"), "Toy_TRAIN.ts: has time stamps"),
         (("3,1,2:7,8,9:no\n", ""), "Toy_TRAIN.ts: Toy_TRAIN: number of cases is 2; it should be 3"),
@@ -203,6 +207,10 @@ def test_script_prepares_once(toy, script, form, tmp_path, capsys):
     after = (out / "Toy.npz").stat()
     assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
     assert "nothing to do" in capsys.readouterr().out
+    (out / "Toy.npz").write_bytes(b"PK\x03\x04")
+    assert script.main(["Toy", "--source", str(source), "--out", str(out)]) == 0
+    assert "again" in capsys.readouterr().out
+    assert len(archive.load("Toy", out / "Toy.npz")[0]) == 3
 
 
 def garble(folder):
@@ -229,13 +237,47 @@ def test_script_names_a_damaged_case(toy, script, tmp_path, capsys, damage, case
     assert "incomplete" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("form", ["ts.gz", "zip"])
-def test_script_names_a_damaged_archive(toy, script, tmp_path, capsys, form):
+def half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def marked(local: int, central: int, value: int):
+    """Sets one byte in the headers of every file of a .zip."""
+
+    def change(content: bytes) -> bytes:
+        content = bytearray(content)
+        for magic, offset in ((b"PK\x03\x04", local), (b"PK\x01\x02", central)):
+            for at in (m.start() for m in re.finditer(re.escape(magic), bytes(content))):
+                content[at + offset] = value
+        return bytes(content)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("form", "damage", "message"),
+    [
+        ("ts.gz", half, "is damaged or cut off"), ("zip", half, "not to be unpacked (File is not a zip file)"),
+        ("zip", marked(6, 8, 1), "is encrypted"), ("zip", marked(8, 10, 99), "compression method is not supported"),
+        ("ts.gz", lambda _: gzip.compress(bytes(2001)), "holds more than 2,000 bytes when unpacked"),
+        ("zip", None, "holds more than 20 bytes when unpacked"),
+    ],
+)  # fmt: skip
+def test_script_names_a_damaged_archive(toy, script, tmp_path, capsys, monkeypatch, form, damage, message):
+    monkeypatch.setattr(archive, "LARGEST", 2000 if damage else 20)
     source, out = folder_of(form, tmp_path / "Toy"), tmp_path / "out"
     path = next(source.glob("*TEST.ts.gz" if form == "ts.gz" else "*.zip"))
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    path.write_bytes(damage(path.read_bytes()) if damage else path.read_bytes())
     assert script.main(["Toy", "--source", str(tmp_path), "--out", str(out)]) == 1
-    assert path.name in capsys.readouterr().err and not out.exists()
+    said = capsys.readouterr().err
+    assert path.name in said and message in said and not out.exists()
+
+
+def test_a_zip_with_two_copies_is_refused(toy, tmp_path):
+    with zipfile.ZipFile(folder_of("zip", tmp_path) / "Toy.zip", "a") as packed:
+        packed.writestr("old/Toy_TRAIN.ts", as_ts(CASES))
+    with pytest.raises(archive.DataError, match="Toy_TRAIN.ts is there twice, as Toy_TRAIN.ts and old/Toy_TRAIN.ts"):
+        archive.read(tmp_path, "Toy", "TRAIN")
 
 
 def test_script_goes_on_after_a_missing_set(toy, script, tmp_path, capsys, monkeypatch):
@@ -257,16 +299,6 @@ def test_script_leaves_nothing_half_written(toy, script, tmp_path, capsys, monke
     monkeypatch.setattr("os.replace", full)
     assert script.main(["Toy", "--source", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
     assert "No space left" in capsys.readouterr().err and list((tmp_path / "out").iterdir()) == []
-
-
-def test_a_damaged_result_is_made_again(toy, script, tmp_path, capsys):
-    folder_of("ts", tmp_path / "Toy")
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "Toy.npz").write_bytes(b"PK\x03\x04")
-    assert script.main(["Toy", "--source", str(tmp_path), "--out", str(out)]) == 0
-    assert "again" in capsys.readouterr().out
-    assert len(archive.load("Toy", out / "Toy.npz")[0]) == 3
 
 
 def test_script_downloads_and_refuses_what_has_changed(toy, script, tmp_path, capsys):
@@ -413,6 +445,9 @@ def test_settings_follow_the_set():
     assert UEA.paper().replace(rows="ours", dataset="LSST").scale == "asinh"
     assert UEA.paper().replace(dataset="LSST", lr=0.5).lr == 0.5
     assert UEA.paper().replace(lr=0.5).replace(dataset="LSST").lr == 0.5  # changed by hand: stays
+    assert UEA.paper().replace(epochs=50).replace(dataset="LSST").epochs == 50  # even where it was the old set's own
+    assert UEA(epochs=50).replace(rows="ours", dataset="LSST").epochs == 50
+    assert UEA.paper().replace(epochs=50).replace(dataset="LSST", epochs=None).epochs == 15  # the set's own again
     paper = UEA.paper().replace(dataset="LSST")
     assert (paper.optimizer, paper.beta1, paper.weight_decay, paper.clip) == ("sgd", 0.9, 0, 10)
     assert (paper.encoder, paper.decoder, paper.pretrain_epochs, paper.pretrain_batch) == (
@@ -430,8 +465,7 @@ def _one_series(channels: int) -> Tokens:
 
 def test_tiers():
     def tier(preset, **changes):
-        planned = runs.Planned(experiment="uea", preset=preset, seed=0, overrides=tuple(changes.items()))
-        return planned.tier(planned.build())
+        return Planned(experiment="uea", preset=preset, seed=0, overrides=tuple(changes.items())).tier
 
     assert tier("paper", dataset="LSST") == "paper"
     assert tier("best", dataset="LSST") == "own"
@@ -499,7 +533,7 @@ def test_train_mode_is_scored_beside_and_leaves_no_trace(exp, data):
     assert torch.equal(torch.get_rng_state(), state) and not model.training
     assert noisy.evaluate(model, data.test) == found
     label = data.test.aux["label"]
-    assert found["accuracy"] == float((noisy.logits(model, data.test).argmax(1) == label).float().mean())
+    assert found["accuracy"] == float((noisy.logits(model, data.test).argmax(1) == label).double().mean())
     assert found["accuracy_train_mode"] != found["accuracy"]
     quiet = exp.replace(dropout=0.0, drop_path=0.0)
     found = quiet.evaluate(quiet.build(0), data.test)
@@ -544,10 +578,10 @@ def test_arrays(exp, data):
 
 
 def test_a_run_learns_the_simulated_motions():
-    """Four kinds of motion that an eye tells apart: a tiny model gets nearly all of them, chance a quarter."""
+    """Four kinds of motion: a tiny model gets most of 40 right. Chance gets a quarter, with a deviation of 0.07."""
     exp = UEA.quick().replace(
         source="simulated", encoder="32x2x2x64", decoder="32x2x1x64", pretrain_epochs=5, epochs=40
     )
     data = exp.data(0)
     model, _ = exp.train(data, 0, logs=1)
-    assert exp.evaluate(model, data.test)["accuracy"] >= 0.8
+    assert exp.evaluate(model, data.test)["accuracy"] >= 0.25 + 5 * 0.07

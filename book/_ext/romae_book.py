@@ -2,6 +2,8 @@
 
     {explorable} spirals               an interactive figure, built from the committed records
     {scoreboard}                       every claim of the paper with ours beside it, from the records
+    {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
+    {deviations}                       the entries of the page that it stands on, as one table
     {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
 
 A page that uses one of them is read again when the package, a record or a notebook has changed.
@@ -58,6 +60,36 @@ class ScoreboardDirective(Generated):
         return [nodes.raw("", scoreboard_html(experiments=self.arguments or None), format="html")]
 
 
+class LabRecordDirective(Generated):
+    required_arguments = 1
+    has_content = True
+
+    def generate(self):
+        from romae_lite.page.lab_record import STYLE, lab_record
+
+        found = [nodes.raw("", f"<style>{STYLE}</style>", format="html")]
+        for part in lab_record(self.arguments[0], "\n".join(self.content)):
+            section = nodes.section(ids=[part.id], names=[part.id])
+            section += nodes.title("", part.title)
+            if part.markdown:
+                self.state.nested_parse(part.markdown.splitlines(), self.content_offset, section)
+            if part.html:
+                section += nodes.raw("", part.html, format="html")
+            found.append(section)
+        return found
+
+
+class DeviationsDirective(Generated):
+    def generate(self):
+        from romae_lite.page import deviations
+        from romae_lite.page.lab_record import STYLE
+
+        found = deviations.read(Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8"))
+        cited = deviations.citing(ROOT.glob("notebooks/*.ipynb"))
+        table = deviations.table_html(found, cited, "../_static/deviations.js", "../notebooks/")
+        return [nodes.raw("", f"<style>{STYLE}{deviations.STYLE}</style>{table}", format="html")]
+
+
 class ChaptersDirective(Generated):
     def generate(self):
         chapters = ROOT / "book" / "chapters.yml"
@@ -101,6 +133,8 @@ def drop_thebe(app, pagename, templatename, context, doctree):
 def setup(app):
     app.add_directive("explorable", ExplorableDirective)
     app.add_directive("scoreboard", ScoreboardDirective)
+    app.add_directive("lab_record", LabRecordDirective)
+    app.add_directive("deviations", DeviationsDirective)
     app.add_directive("chapters", ChaptersDirective)
     app.connect("env-get-outdated", outdated)
     app.connect("html-page-context", drop_thebe, priority=900)

@@ -6,12 +6,10 @@ function explorable(root, data, kit) {
 
   // --- the arithmetic of romae_lite.autoencoder.forward_pass ------------------------------------------------------------
   const hiddenTokens = () => Math.min(Math.max(Math.ceil(state.ratio * state.tokens - 1e-9), 1), state.tokens - 1);
-  const blockWeights = s => 4 * s.dim ** 2 + 2 * s.dim * s.ff + 2 * s.dim;
-  const blockCost = (s, n) => n * (4 * s.dim ** 2 + 2 * s.dim * s.ff) + 2 * n ** 2 * s.dim;
   function stages() {
     const {batch: B, tokens: N, patch: P, axes: D} = state, enc = data.sizes[state.size], dec = decoder;
     const M = hiddenTokens(), V = N - M, S = V + (state.cls ? 1 : 0), T = S + M;
-    const stack = (name, s, n, what, row) => ({name, row, what, weights: s.depth * blockWeights(s), cost: B * s.depth * blockCost(s, n), wide: s.dim,
+    const stack = (name, s, n, what, row) => ({name, row, what, weights: s.depth * romae.blockWeights(s), cost: B * s.depth * romae.blockCost(s, n), wide: s.dim,
       tensors: {"cos, sin": [B, n, 1, s.dim / s.heads / 2], attention: [B, s.heads, n, n], x: [B, n, s.dim]}});
     const front = state.cls ? "c" : "", all = [
       {name: "tokens", row: "n", wide: P, tensors: {values: [B, N, P], positions: [B, N, D]},

@@ -111,6 +111,7 @@ def explorable(example: str = "spirals (Table 19)") -> Explorable:
     return Explorable(
         name="forward_pass",
         script=SCRIPT,
+        needs=("romae",),
         data={
             "example": example, "examples": EXAMPLES, "decoder": DECODER,
             "sizes": {name: dict(vars(SIZES[name])) for name in ("tiny-shallow", "tiny", "small", "base")},

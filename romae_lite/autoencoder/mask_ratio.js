@@ -3,85 +3,12 @@ function explorable(root, data, kit) {
   const sources = data.sources.map(prepare), announce = kit.announcer(root);
   let s = 0, k = 0, seed = 1, hidden = new Set(), cursor = 0, filled = [];
 
-  // --- the model: romae_lite.model.RoMAE for one sample without padding ---------------------------------------------------
-  function half(h) {  // a float16
-    const sign = h & 0x8000 ? -1 : 1, exponent = h >> 10 & 31, fraction = h & 1023;
-    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * fraction / 1024);
-  }
   function prepare(source) {
-    const bytes = atob(source.model.weights), weights = {};
-    let at = 0;
-    for (const [name, shape] of source.model.names) {
-      const list = new Float64Array(shape.reduce((a, b) => a * b, 1));
-      for (let i = 0; i < list.length; i++, at += 2) list[i] = half(bytes.charCodeAt(at) | bytes.charCodeAt(at + 1) << 8);
-      weights[name] = list;
-    }
     const unit = rows => rows.map(row => row.map(v => v / data.scale));
-    return {...source, weights, reference: source.reference && unit(source.reference),
+    return {...source, model: romae.load(source.model), reference: source.reference && unit(source.reference),
       samples: source.samples.map(x => ({...x, values: unit(x.values), positions: unit(x.positions), curve: x.curve && unit(x.curve)}))};
   }
-  function linear(x, weight, bias) {  // x @ weight.T + bias
-    const n = x.length, out = new Float64Array(weight.length / n);
-    for (let o = 0, w = 0; o < out.length; o++) {
-      let sum = bias ? bias[o] : 0;
-      for (let i = 0; i < n; i++) sum += weight[w++] * x[i];
-      out[o] = sum;
-    }
-    return out;
-  }
-  function rms(x, gain) {
-    let sum = 0;
-    for (const v of x) sum += v * v;
-    const scale = 1 / Math.sqrt(sum / x.length + 1e-12);
-    return x.map((v, i) => v * scale * gain[i]);
-  }
-  function stack({model, weights}, name, size, x, positions) {
-    const width = size.dim / size.heads, pairs = width / 2, perAxis = pairs / model.axes, kept = Math.floor(model.p * perAxis + 1e-9);
-    const turns = positions.map(position => Array.from({length: pairs}, (_, j) => {
-      const i = j % perAxis, angle = i < kept ? position[Math.floor(j / perAxis)] * model.base ** (-i / perAxis) : 0;
-      return [Math.cos(angle), Math.sin(angle)];
-    }));
-    const turn = (v, at, [n]) => {
-      for (let j = 0; j < pairs; j++) {
-        const [cos, sin] = turns[n][j], a = v[at + j], b = v[at + pairs + j];
-        v[at + j] = a * cos - b * sin;
-        v[at + pairs + j] = b * cos + a * sin;
-      }
-    };
-    for (let layer = 0; layer < size.depth; layer++) {
-      const of = part => weights[`${name}.blocks.${layer}.${part}.weight`];
-      const qkv = x.map(row => linear(rms(row, of("norm1")), of("attention.qkv")));
-      qkv.forEach((v, n) => { for (let h = 0; h < 2 * size.heads; h++) turn(v, h * width, [n]); });
-      x = x.map((row, n) => {
-        const mixed = new Float64Array(size.dim);
-        for (let h = 0; h < size.heads; h++) {
-          const q = h * width, key = size.dim + q, value = 2 * size.dim + q;
-          const scores = qkv.map(other => { let sum = 0; for (let i = 0; i < width; i++) sum += qkv[n][q + i] * other[key + i]; return sum / Math.sqrt(width); });
-          const most = Math.max(...scores), odds = scores.map(v => Math.exp(v - most)), total = odds.reduce((a, b) => a + b, 0);
-          odds.forEach((odd, m) => { for (let i = 0; i < width; i++) mixed[q + i] += odd / total * qkv[m][value + i]; });
-        }
-        const out = linear(mixed, of("attention.out"));
-        return row.map((v, i) => v + out[i]);
-      });
-      x = x.map(row => {
-        const up = linear(rms(row, of("norm2")), of("ff.up")).map(v => v / (1 + Math.exp(-v))), down = linear(up, of("ff.down"));
-        return row.map((v, i) => v + down[i]);
-      });
-    }
-    return x;
-  }
-  function predict(source, sample, hide) {
-    const {model, weights} = source, all = sample.positions.map((_, i) => i), seen = all.filter(i => !hide.has(i)), gone = all.filter(i => hide.has(i));
-    let x = seen.map(i => linear(sample.values[i], weights["encoder.embed.weight"], weights["encoder.embed.bias"])), positions = seen.map(i => sample.positions[i]);
-    if (model.cls) { x.unshift(weights["encoder.cls"]); positions.unshift(Array(model.axes).fill(0)); }
-    x = stack(source, "encoder.stack", model.encoder, x, positions).map(row => linear(row, weights["project.weight"], weights["project.bias"]));
-    x.push(...gone.map(() => weights["mask_token"]));
-    x = stack(source, "decoder", model.decoder, x, positions.concat(gone.map(i => sample.positions[i])));
-    const out = {};
-    gone.forEach((i, m) => { out[i] = linear(rms(x[x.length - gone.length + m], weights["head.1.weight"]), weights["head.2.weight"], weights["head.2.bias"]); });
-    return out;
-  }
-  const blockCost = (z, n) => n * (4 * z.dim ** 2 + 2 * z.dim * z.ff) + 2 * n ** 2 * z.dim;
+  const predict = ({model}, {values, positions}) => romae.predict(model, values, positions, hidden);
   function guess({reference}, {values, positions}, i) {  // the mean of the training set, or linear interpolation in time
     if (reference) return reference[i];
     const seen = values.map((_, j) => j).filter(j => !hidden.has(j)), t = j => positions[j][0];
@@ -97,12 +24,8 @@ function explorable(root, data, kit) {
 
   // --- masks ------------------------------------------------------------------------------------------------------------
   const total = () => sources[s].samples[k].values.length;
-  function random(n) {  // mulberry32: the same draw everywhere
-    let a = n * 0x9E3779B1 >>> 0;
-    return () => { a = a + 0x6D2B79F5 | 0; let t = Math.imul(a ^ a >>> 15, 1 | a); t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t; return ((t ^ t >>> 14) >>> 0) / 2 ** 32; };
-  }
   function draw(count) {
-    const next = random(seed), noise = Array.from({length: total()}, (_, i) => [next(), i]).sort((a, b) => a[0] - b[0]);
+    const next = kit.random(seed), noise = Array.from({length: total()}, (_, i) => [next(), i]).sort((a, b) => a[0] - b[0]);
     hidden = new Set(noise.slice(0, count).map(([, i]) => i));
   }
   function flip(i) {
@@ -184,7 +107,7 @@ function explorable(root, data, kit) {
   }
   function build() {
     const source = sources[s];
-    filled = predict(source, source.samples[k], hidden);
+    filled = predict(source, source.samples[k]);
     panels.className = "mr-panels" + (source.grid ? " mr-three" : "");
     kit.set(slider.input, {max: total() - 1});
     if (source.grid) buildPicture(source);
@@ -266,17 +189,18 @@ function explorable(root, data, kit) {
   }
   function update(spoken = "") {
     const source = sources[s], sample = source.samples[k], {model} = source;
-    filled = predict(source, sample, hidden);
+    filled = predict(source, sample);
     show();
     slider.set(hidden.size);
     drawStrips();
-    const n = total() + (model.cls ? 1 : 0), of = (z, count) => z.depth * blockCost(z, count);
+    const n = total() + (model.cls ? 1 : 0), of = (z, count) => z.depth * romae.blockCost(z, count);
     const now = of(model.encoder, n - hidden.size) + of(model.decoder, n), full = of(model.encoder, n) + of(model.decoder, n), share = Math.round(100 * now / full);
     const mse = error(sample, i => filled[i]).toFixed(4), other = error(sample, i => guess(source, sample, i)).toFixed(4);
     facts.textContent = `Mean squared error on the hidden tokens: ${mse} (${source.reference ? "mean of the training set" : "linear interpolation"}: ${other}). `
       + `Multiplications: ${(now / 1e6).toFixed(2)} million, ${share} % of what they would be if the encoder saw every place.`;
     announce(`${spoken}${hidden.size} of ${total()} hidden, error ${mse}.`);
-    kit.state({source: source.name, sample: k, label: sample.label, hidden: [...hidden].sort((a, b) => a - b), cursor, mse, reference: other, multiplications: now, share, draw: seed});
+    const gone = [...hidden].sort((a, b) => a - b);
+    kit.state({source: source.name, sample: k, label: sample.label, hidden: gone, filled: gone.map(i => [...filled[i]].map(v => +v.toFixed(5))), cursor, mse, reference: other, multiplications: now, share, draw: seed});
   }
   draw(Math.round(0.75 * total()));
   choices();

@@ -1,64 +1,27 @@
 """Masks: hide tokens of a picture or a series, see what encoder and decoder receive and what a trained model fills in.
 
 The model itself travels with the figure, its weights in half precision, and the page runs it: any mask that the reader
-draws gets its own forward pass. `unpacked` builds the same model again in Python, for the tests.
+draws gets its own forward pass.
 """
 
-import base64
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from ..masking import split, take
-from ..model import ModelConfig, RoMAE, Size
+from ..model import RoMAE, Size
 from ..page import svg
 from ..page.explorable import Explorable
 from ..page.gallery import figure
 from ..page.palette import PALETTE
-from ..rope import PositionEncoding
+from ..page.weights import packed, predicted
 from ..tokens import Tokens
 from .forward_pass import block_multiplications
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 10_000  # values and positions travel as whole numbers of 1e-4
-
-
-def packed(model: RoMAE) -> dict:
-    """A model as JSON: its settings, the names and shapes of its weights, and these as base64 of float16.
-
-    ValueError for a model that is not plain continuous RoPE.
-    """
-    config = model.config
-    if config.positions.kind != "rope":
-        raise ValueError(f"the model's positions are {config.positions.kind!r}; the page computes 'rope' only")
-    weights = [(name, w.detach().cpu().numpy()) for name, w in model.state_dict().items()]
-    raw = np.concatenate([w.ravel() for _, w in weights]).astype("<f2").tobytes()
-    return {
-        "patch": config.patch, "axes": config.axes, "cls": config.cls,
-        "p": config.positions.p, "base": config.positions.base,
-        "encoder": vars(config.encoder), "decoder": vars(config.decoder),
-        "names": [[name, list(w.shape)] for name, w in weights], "weights": base64.b64encode(raw).decode(),
-    }  # fmt: skip
-
-
-def unpacked(data: dict) -> RoMAE:
-    """The model of `packed`, in the precision that it travelled with."""
-    model = RoMAE(
-        ModelConfig(
-            patch=data["patch"], axes=data["axes"], encoder=Size(**data["encoder"]), decoder=Size(**data["decoder"]),
-            cls=data["cls"], positions=PositionEncoding(p=data["p"], base=data["base"]),
-        )
-    )  # fmt: skip
-    raw, start, state = np.frombuffer(base64.b64decode(data["weights"]), "<f2").astype(np.float32), 0, {}
-    for name, shape in data["names"]:
-        state[name] = torch.from_numpy(raw[start : start + math.prod(shape)].reshape(shape))
-        start += math.prod(shape)
-    model.load_state_dict(state)
-    return model.eval()
 
 
 def source(name: str, model: RoMAE, test: Tokens, labels: Sequence[str], reference: Tensor | None = None,
@@ -85,24 +48,18 @@ def source(name: str, model: RoMAE, test: Tokens, labels: Sequence[str], referen
     }  # fmt: skip
 
 
-@torch.no_grad()
 def fill_in(source: dict, sample: int, hidden: Sequence[int]) -> tuple[np.ndarray, float, float]:
     """What the page computes: predictions (M, P) for the hidden tokens in order, their mean squared error, and that of
     the reference."""
     chosen = source["samples"][sample]
-    values, positions = (torch.tensor(chosen[name], dtype=torch.float64) / SCALE for name in ("values", "positions"))
-    tokens = Tokens(values=values[None].float(), positions=positions[None])
-    mask = torch.zeros(1, len(values), dtype=torch.bool)
-    mask[0, list(hidden)] = True
-    where = split(mask, tokens.real)
-    found, target = unpacked(source["model"])(tokens, where)[0].double(), take(values[None], where.hidden)[0]
+    values, positions = (np.array(chosen[name]) / SCALE for name in ("values", "positions"))
+    gone = np.isin(np.arange(len(values)), list(hidden))
+    found = predicted(source["model"], values, positions, hidden)
     if source["reference"] is not None:
-        guess = torch.tensor(source["reference"], dtype=torch.float64)[mask[0]] / SCALE
+        guess = np.array(source["reference"])[gone] / SCALE
     else:
-        seen = ~mask[0]
-        guess = np.interp(positions[mask[0], 0], positions[seen, 0], values[seen, 0])
-        guess = torch.from_numpy(guess)[:, None]
-    return found.numpy(), float((found - target).square().mean()), float((guess - target).square().mean())
+        guess = np.interp(positions[gone, 0], positions[~gone, 0], values[~gone, 0])[:, None]
+    return found, float(np.mean((found - values[gone]) ** 2)), float(np.mean((guess - values[gone]) ** 2))
 
 
 def cost(model: dict, visible: int, hidden: int) -> tuple[int, int]:
@@ -150,6 +107,7 @@ def explorable(sources: Sequence[dict], note: str = "") -> Explorable:
     return Explorable(
         name="mask_ratio",
         script=SCRIPT,
+        needs=("romae",),
         data={"scale": SCALE, "sources": list(sources)},
         fallback=still(sources[0]),
         height=300,

@@ -24,7 +24,10 @@ PATCH = 4
 
 @cache
 def glyphs(typefaces: tuple[str, ...] = TYPEFACES) -> Tensor:
-    """The ten digits in each typeface, (typefaces, 10, 48, 48) in [0, 1], each centred and as high as the others."""
+    """The ten digits in each typeface, (typefaces, 10, 48, 48) in [0, 1], each centred and as high as the others.
+    ValueError for a typeface that matplotlib does not bring, and for none."""
+    if not typefaces:
+        raise ValueError(f"typefaces is {typefaces!r}; name at least one, such as {TYPEFACES[0]}")
     folder, out = Path(matplotlib.get_data_path()) / "fonts" / "ttf", torch.zeros(len(typefaces), 10, 48, 48)
     for i, name in enumerate(typefaces):
         if not (folder / f"{name}.ttf").exists():
@@ -48,13 +51,14 @@ def digits(n: int, rng: np.random.Generator, typefaces: tuple[str, ...] = TYPEFA
     """
     if n < 1:
         raise ValueError(f"n is {n}; draw at least one digit")
+    shapes = glyphs(typefaces)
     which, digit = rng.integers(len(typefaces), size=n), rng.integers(10, size=n)
     turn, slant = rng.normal(0, 0.08, n), rng.normal(0, 0.08, n)
     stretch, move = rng.uniform(0.9, 1.1, (n, 2)), rng.uniform(-0.06, 0.06, (n, 2))
     cos, sin = np.cos(turn), np.sin(turn)
     rows = np.stack((np.stack((cos, slant - sin, move[:, 0]), -1), np.stack((sin, cos, move[:, 1]), -1)), 1)
     rows[:, :, :2] *= stretch[:, None]  # (n, 2, 3): from a point of the picture to a point of the glyph
-    source = glyphs(typefaces)[which, digit][:, None]  # (n, 1, 48, 48)
+    source = shapes[which, digit][:, None]  # (n, 1, 48, 48)
     where = F.affine_grid(torch.from_numpy(rows).float(), (n, 1, 2 * SIZE, 2 * SIZE), align_corners=False)
     fine = F.grid_sample(source, where, align_corners=False)  # (n, 1, 40, 40)
     return F.avg_pool2d(fine, 2).permute(0, 2, 3, 1), torch.from_numpy(digit)  # (n, 20, 20, 1)
@@ -74,8 +78,11 @@ def stars(n: int, rng: np.random.Generator, points: int = 40, noise: float = 0.1
     ``points`` times over as many units, at times drawn uniformly.
 
     Tokens: values (n, points, 1) with Gaussian noise, positions (n, points, 1) sorted times; aux: clean (n, points, 1),
-    and curve (n, 161, 2), the true brightness at 161 times for drawing. ValueError for n < 1 or points < 2.
+    and curve (n, 161, 2), the true brightness at 161 times for drawing. ValueError for n < 1, points < 2 or a negative
+    noise.
     """
+    if not 0 <= noise < math.inf:
+        raise ValueError(f"noise is {noise}; a standard deviation is finite and not negative")
     if n < 1 or points < 2:
         raise ValueError(f"n is {n}, points {points}; a set needs one star, a star two points")
     time = np.sort(rng.uniform(0, points, (n, points)), axis=1)

@@ -1,4 +1,4 @@
-"""Predictor of a star's brightness (`data.pictures.stars`) from some of its noisy points."""
+"""Predictor of a star's brightness (`pictures.stars`) from some of its noisy points."""
 
 import numpy as np
 
@@ -14,6 +14,7 @@ def posterior_mean(time: np.ndarray, value: np.ndarray, hidden: np.ndarray, nois
 
     time, value (n, T), hidden (n, T) bool: points whose value is not looked at. Returns (n, T).
     """
+    value = np.where(hidden, 0.0, value)
     out = np.empty_like(value)
     for i, seen in enumerate(~hidden):
         shape = light_curve(time[i], PERIOD, 1.0, PHASE)  # (curves, T)

@@ -105,6 +105,8 @@ def alert_window(curves: LightCurves) -> LightCurves:
 def thinned(curves: LightCurves, most: int) -> LightCurves:
     """At most so many visits in each band of a light curve, evenly chosen among those there are, as ATAT's code does
     with 65 (D32)."""
+    if most < 1:
+        raise ValueError(f"most is {most}; leave at least one visit in a band")
     series = curves.owner * len(BANDS) + curves.band
     order = np.argsort(series, kind="stable")  # in time within a series
     count = np.bincount(series, minlength=len(curves) * len(BANDS))
@@ -120,6 +122,14 @@ def thinned(curves: LightCurves, most: int) -> LightCurves:
 
 
 # The one shape --------------------------------------------------------------------------------------------------------
+
+
+ORIGINS, SCALINGS, SPREADS = ("mjd", "first", "detection"), ("none", "asinh"), ("error", "variance")
+
+
+def _known(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}; choose one of {', '.join(choices)}")
 
 
 def tokens(
@@ -138,8 +148,12 @@ def tokens(
     Tokens: values (R, N, 2) flux and spread; positions (R, N, 2) band index and time; aux label (R,), detection (R,)
     the time of the first alert and detected (R, N) bool.
 
-    ValueError for a light curve without visits, naming the object, and where there are no light curves.
+    ValueError for a light curve without visits, naming the object, where there are no light curves, and for an origin,
+    scaling or spread that is none of these.
     """
+    _known("origin", origin, ORIGINS)
+    _known("scaling", scaling, SCALINGS)
+    _known("spread", spread, SPREADS)
     count = curves.count
     if not len(count):
         raise ValueError("there are no light curves; is the alert mask, or a split of few of them, to blame?")
@@ -169,12 +183,15 @@ def tokens(
             "detection": torch.from_numpy((first - zero) * scale),
             "detected": padded((curves.flags & DETECTED) > 0, torch.bool),
         },
+        per_token={"detected"},
     )  # fmt: skip
 
 
 def fluxes(tokens: Tokens, scaling: str, spread: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Flux difference and its error, (R, N) float64 each, from tokens made with this scaling and spread; 0 and 1 where
     there is no visit."""
+    _known("scaling", scaling, SCALINGS)
+    _known("spread", spread, SPREADS)
     flux, extra = tokens.values.double().unbind(-1)
     if scaling == "asinh":
         extra = 10**extra
@@ -492,6 +509,8 @@ def simulated(n: int, rng: np.random.Generator) -> LightCurves:
     All are looked at in the same way (`visits`), whatever their class: light curves of transients, too, hold three
     years of visits, most of which show nothing but noise.
     """
+    if n < 1:
+        raise ValueError(f"n is {n}; make at least one light curve")
     shares = np.array([share for _, _, share in SIMULATED])
     counts = np.floor(n * shares / shares.sum()).astype(int)
     counts[np.argsort(-shares, kind="stable")[: n - counts.sum()]] += 1
@@ -529,8 +548,7 @@ def load(
     ("given"), or one that the script has "drawn", will do.
 
     NotHere, a FileNotFoundError, where they are not; DataError where the file is not what the script writes, or splits
-    otherwise;
-    ImportError without h5py. All of it is read into memory: 21 bytes for each visit.
+    otherwise; ImportError without h5py. All of it is read into memory: 21 bytes for each visit.
     """
     path = Path(path) if path else find()
     if path is None or not path.exists():

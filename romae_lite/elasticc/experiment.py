@@ -12,16 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..batching import by_length
 from ..lab.classification import Classification
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
-from ..tokens import Tokens, by_length, trim
+from ..tokens import Tokens
 from . import data as sky
 from . import rivals
 
 SIMULATED_SIZES = (8000, 500, 3000)  # light curves to train, validate and test on
 DAYS = (0, 1, 3, 10, 30, 100, 300, 1000)  # after the first detection: when `arrays` asks for the class
-SHOWN = ("SN Ia-like", "SN II-like", "TDE-like", "KN-like", "uLens-like", "AGN-like", "RR Lyrae-like", "EB-like")
-CUTS = 20  # moments of each of those at which the explorable asks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +49,9 @@ class ELAsTiCC(Classification):
         ("paper", 1, {"encoder": "tiny-shallow", "alert_mask": True}),
         ("paper", 1, {"alert_mask": True}),
     )
-    deviations = ("D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D31", "D32", "D33", "D34")
+    deviations = (
+        "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D31", "D32", "D33", "D34", "D40", "D41", "D42", "D43",
+    )  # fmt: skip
 
     epochs: int = setting(25, "passes over the training set in fine-tuning", low=1)
     batch: int = setting(4096, "light curves per step", low=1)
@@ -83,7 +84,7 @@ class ELAsTiCC(Classification):
     position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
     scaling: str = setting("none", "of fluxes: none (the paper), or asinh", choices=("none", "asinh"))
     spread: str = setting("error", "what comes with a flux (D32)", choices=("error", "variance"))
-    per_band: int = setting(65, "visits kept in each band, evenly chosen (D32)", low=1)
+    per_band: int = setting(65, "visits kept in each band, evenly chosen (D32)", low=2)
 
     @classmethod
     def paper(cls) -> "ELAsTiCC":
@@ -191,8 +192,10 @@ class ELAsTiCC(Classification):
         """For figures: confusion (K, K); of each test light curve its label, what was predicted, how many visits and
         detections it has; days (T,), and by_day (T, n) what is predicted so many days after the first detection.
 
-        For the explorable (`explored`): some light curves, and what the model says of parts of them.
+        And what the explorable draws (`figure.recorded`).
         """
+        from .figure import recorded
+
         test = data.test
         label, logits = test.aux["label"].cpu(), self.logits(model, test)
         by_day = torch.stack([self.logits(model, self.until(test, days)).argmax(1) for days in DAYS])
@@ -202,46 +205,4 @@ class ELAsTiCC(Classification):
             "visits": test.real.sum(1).cpu().numpy().astype(np.int16),
             "detections": (test.aux["detected"] & test.real).sum(1).cpu().numpy().astype(np.int16),
             "days": np.array(DAYS), "by_day": by_day.numpy().astype(np.int8),
-        } | self.explored(model, test)  # fmt: skip
-
-    def explored(self, model: nn.Module, test: Tokens) -> dict[str, np.ndarray]:
-        """Light curves to explore, and the model's answer for every set of bands at several moments.
-
-        For each class in SHOWN (else the first eight there are) the test light curve with more detections than four
-        fifths of its class have, one after the other with `start` (S + 1,) between them: day (since the first
-        detection), band, value (M, 2) as the model sees it, seen (M,) whether it is a detection. kind (S,) the class;
-        cuts (S, C) days; answer (S, C, 64, K) probabilities times 255: bit b of the third index is set where band b is
-        looked at. All zero where nothing has been seen.
-        """
-        label, real = test.aux["label"].cpu(), test.real.cpu()
-        detections = (test.aux["detected"].cpu() & real).sum(1)
-        wanted = [self.names.index(name) for name in SHOWN if name in self.names] or label.unique()[:8].tolist()
-        found: dict[str, list] = {key: [] for key in ("day", "band", "value", "seen", "kind", "cuts", "answer")}
-        for kind in wanted:
-            mine = torch.where(label == kind)[0]
-            if not len(mine):
-                continue
-            one = mine[detections[mine].argsort(stable=True)[4 * len(mine) // 5]]
-            one = trim(test[one : one + 1])
-            day = ((one.positions[0, :, 1] - one.aux["detection"][0]) / self.position_scale).cpu()
-            band = one.positions[0, :, 0].long().cpu()
-            after = torch.unique(day[day >= 0])
-            cuts = after[torch.linspace(0, len(after) - 1, CUTS).round().long()]
-            looked = (torch.arange(64)[:, None] >> band) & 1 > 0  # (64, N)
-            known = looked & (day <= cuts[:, None] + 1e-9)[:, None]  # (C, 64, N)
-            known = known.flatten(0, 1)
-            some = known.any(1)
-            answer = torch.zeros(len(known), self.classes)
-            if some.any():
-                several = one[torch.zeros(int(some.sum()), dtype=torch.long)]
-                answer[some] = self.logits(model, replace(several, pad=~known[some].to(one.device))).softmax(1)
-            for key, value in (
-                ("day", day.numpy().astype(np.float32)), ("band", band.numpy().astype(np.int8)),
-                ("value", one.values[0].cpu().numpy()), ("seen", one.aux["detected"][0].cpu().numpy()),
-                ("kind", kind), ("cuts", cuts.numpy().astype(np.float32)),
-                ("answer", (answer * 255).round().byte().reshape(CUTS, 64, -1).numpy()),
-            ):  # fmt: skip
-                found[key].append(value)
-        flat = {key: np.concatenate(found[key]) for key in ("day", "band", "value", "seen")}
-        stacked = {key: np.stack(found[key]) for key in ("kind", "cuts", "answer")}
-        return flat | stacked | {"start": np.cumsum([0, *map(len, found["day"])])}
+        } | recorded(self, model, test)  # fmt: skip

@@ -1,50 +1,95 @@
 """The light-curve explorable: what an object is, asked again as visits come in, with any of the six bands.
 
-Everything shown was computed by a model beforehand (`ELAsTiCC.explored`); the page looks answers up.
+Everything shown was computed by a model beforehand (`recorded`); the page looks answers up.
 """
 
 import base64
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import nn
 
+from ..batching import trim
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn, parts
 from ..page.gallery import figure
 from ..page.palette import PALETTE
+from ..tokens import Tokens
 from .data import BANDS
+from .experiment import ELAsTiCC
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COLOURS = dict(zip(BANDS, ("purple", "blue", "green", "amber", "vermillion", "grey"), strict=True))
 COMMAND = "python -m romae_lite run elasticc --preset small --seeds 0"
+SHOWN = ("SN Ia-like", "SN II-like", "TDE-like", "KN-like", "uLens-like", "AGN-like", "RR Lyrae-like", "EB-like")
+CUTS = 20  # moments of each of those at which the model is asked
 STEPS = 7  # moments that a window shows at least
 
 
+def recorded(exp: ELAsTiCC, model: nn.Module, test: Tokens) -> dict[str, np.ndarray]:
+    """What a run keeps for it: light curves, and the model's answer for every set of bands at several moments.
+
+    For each class in SHOWN (else the first eight there are) the test light curve with more detections than four
+    fifths of its class have, one after the other with `start` (S + 1,) between them: day (since the first
+    detection), band, value (M, 2) as the model sees it, seen (M,) whether it is a detection. kind (S,) the class;
+    cuts (S, C) days; answer (S, C, 64, K) probabilities times 255: bit b of the third index is set where band b is
+    looked at. All zero where nothing has been seen.
+    """
+    label, real = test.aux["label"].cpu(), test.real.cpu()
+    detections = (test.aux["detected"].cpu() & real).sum(1)
+    wanted = [exp.names.index(name) for name in SHOWN if name in exp.names] or label.unique()[:8].tolist()
+    found: dict[str, list] = {key: [] for key in ("day", "band", "value", "seen", "kind", "cuts", "answer")}
+    for kind in wanted:
+        mine = torch.where(label == kind)[0]
+        if not len(mine):
+            continue
+        one = mine[detections[mine].argsort(stable=True)[4 * len(mine) // 5]]
+        one = trim(test[one : one + 1])
+        day = ((one.positions[0, :, 1] - one.aux["detection"][0]) / exp.position_scale).cpu()
+        band = one.positions[0, :, 0].long().cpu()
+        after = torch.unique(day[day >= 0])
+        cuts = after[torch.linspace(0, len(after) - 1, CUTS).round().long()]
+        looked = (torch.arange(64)[:, None] >> band) & 1 > 0  # (64, N)
+        known = looked & (day <= cuts[:, None] + 1e-9)[:, None]  # (C, 64, N)
+        known = known.flatten(0, 1)
+        some = known.any(1)
+        answer = torch.zeros(len(known), exp.classes)
+        if some.any():
+            several = one[torch.zeros(int(some.sum()), dtype=torch.long)]
+            answer[some] = exp.logits(model, replace(several, pad=~known[some].to(one.device))).softmax(1)
+        for key, value in (
+            ("day", day.numpy().astype(np.float32)), ("band", band.numpy().astype(np.int8)),
+            ("value", one.values[0].cpu().numpy()), ("seen", one.aux["detected"][0].cpu().numpy()),
+            ("kind", kind), ("cuts", cuts.numpy().astype(np.float32)),
+            ("answer", (answer * 255).round().byte().reshape(CUTS, 64, -1).numpy()),
+        ):  # fmt: skip
+            found[key].append(value)
+    flat = {key: np.concatenate(found[key]) for key in ("day", "band", "value", "seen")}
+    stacked = {key: np.stack(found[key]) for key in ("kind", "cuts", "answer")}
+    return flat | stacked | {"start": np.cumsum([0, *map(len, found["day"])])}
+
+
 def payload(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str) -> dict:
-    """What the page needs, as JSON, from the arrays that `ELAsTiCC.explored` describes.
+    """What the page needs, as JSON, from the arrays that `recorded` describes.
 
     names: of the classes; scaling: how the experiment scaled its fluxes. ValueError names what is missing or misshapen.
     """
-    wanted = "day band value seen start kind cuts answer".split()
-    if missing := set(wanted) - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    a = {name: np.asarray(arrays[name]) for name in wanted}
-    S, C, M = len(a["start"]) - 1, a["cuts"].shape[-1], len(a["day"])
-    expected = {"band": (M,), "value": (M, 2), "seen": (M,), "kind": (S,), "cuts": (S, C)}
-    for name, shape in (expected | {"answer": (S, C, 64, len(names))}).items():
-        if a[name].shape != shape:
-            raise ValueError(f"{name} has shape {a[name].shape}; expected {shape}")
-    for name in ("day", "value", "cuts"):
-        if not np.isfinite(a[name]).all():
-            raise ValueError(f"{name} holds values that are not finite")
-    flux, spread = a["value"].astype(np.float64).T
+    a = checked(
+        arrays, {"band": len(BANDS), "seen": 2, "kind": len(names), "answer": 256},
+        day="M", band="M", value="M 2", seen="M", kind="S", cuts="S C", answer=f"S C {2 ** len(BANDS)} {len(names)}",
+        start="B",
+    )  # fmt: skip
+    S, C = a["cuts"].shape
+    start = parts(a["start"], S, len(a["day"]))
+    flux, spread = a["value"].T
     if scaling == "asinh":
         flux = np.sinh(flux) * 10**spread
     objects = []
     for s in range(S):
-        part = slice(int(a["start"][s]), int(a["start"][s + 1]))
+        part = slice(start[s], start[s + 1])
         day, cuts = a["day"][part], a["cuts"][s]
         last = float(day[a["seen"][part].astype(bool)].max(initial=0))
         end = max(1.15 * last + 5, float(cuts[min(STEPS, C) - 1]))
@@ -52,7 +97,7 @@ def payload(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str
         objects.append({
             "kind": int(a["kind"][s]), "from": _short(-0.15 * end), "to": _short(1.02 * end),
             "cuts": [round(float(c), 3) for c in cuts[cuts <= end]], "day": [round(float(d), 3) for d in day[shown]],
-            "band": a["band"][part][shown].astype(int).tolist(), "flux": [_short(f) for f in flux[part][shown]],
+            "band": a["band"][part][shown].tolist(), "flux": [_short(f) for f in flux[part][shown]],
             "before": [int(n) for n in np.bincount(a["band"][part][day < -0.15 * end], minlength=len(BANDS))],
             "answer": base64.b64encode(a["answer"][s][cuts <= end].astype(np.uint8).tobytes()).decode(),
         })  # fmt: skip
@@ -99,7 +144,7 @@ def still(data: dict, which: int, step: int) -> str:
 
 
 def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str, source: str = "") -> Explorable:
-    """The figure from the arrays of `ELAsTiCC.explored`; `source` says in the caption where they come from."""
+    """The figure from the arrays of `recorded`; `source` says in the caption where they come from."""
     data = payload(arrays, names, scaling)
     data["start"] = {"object": 0, "step": min(3, len(data["objects"][0]["cuts"]) - 1)}
     return Explorable(
@@ -118,31 +163,17 @@ def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: 
 
 @figure("light_curve")
 def from_results(root: Path | None = None) -> Explorable:
-    """The figure from the first seed of the preset "paper", else "small", under results/elasticc."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
-    from .data import CLASSES, SIMULATED_CLASSES
+    """The figure from the first seed of the preset "paper", else "small"."""
 
-    presets = ("paper", "small")
-    folder = (Path(root) if root else records.results_dir()) / "elasticc"
-    found = sorted(
-        (presets.index(match[1]), int(match[2]), path)
-        for path in folder.glob("*.npz")
-        if (match := re.fullmatch(r"(paper|small)-s(\d+)", path.stem))
-    )
-    reasons = []
-    for _, _, path in found:
-        try:
-            record = records.load(path.with_suffix(".json"))
-            made_up = record.config["source"] == "simulated"
-            source = (
-                f"{'Made-up light curves; no survey saw them. ' if made_up else ''}Recorded run: preset "
-                f"{record.preset}, seed {record.seed}, macro F-score {record.metrics['f1_macro']:.3f} over its whole "
-                f"test set; to repeat it: {record.command}."
-            )
-            if reasons:
-                source += f" Skipped: {'; '.join(reasons)}."
-            names = SIMULATED_CLASSES if made_up else CLASSES
-            return explorable(records.load_arrays(path), names, record.config["scaling"], source)
-        except (ValueError, OSError, KeyError) as error:
-            reasons.append(f"{path.name} cannot be used ({error})")
-    return not_recorded("light_curve", "A light curve as it comes in", COMMAND, reasons)
+    def draw(runs: list[Drawable]) -> Explorable:
+        ((record, arrays),) = runs
+        exp = record.planned.build()
+        source = (
+            f"{'Made-up light curves; no survey saw them. ' if exp.source == 'simulated' else ''}Recorded run: preset "
+            f"{record.preset}, seed {record.seed}, macro F-score {record.metrics['f1_macro']:.3f} over its whole "
+            f"test set; to repeat it: {record.command}."
+        )
+        return explorable(arrays, exp.names, exp.scaling, source)
+
+    runs = [*ELAsTiCC.paper().records(root), *ELAsTiCC.small().records(root)]
+    return drawn("light_curve", "A light curve as it comes in", COMMAND, [runs], draw, root)

@@ -25,3 +25,33 @@ CLAIMS = (
         (("Transformer", QUOTED, "0.5256"), ("ATAT", QUOTED, "0.6270")),
     ),
 )  # fmt: skip
+
+PROTOCOL = {
+    "elasticc": (
+        {
+            "source": "Table 18; D.6",
+            "settings": {
+                "lr": 8e-4, "batch": 4096, "epochs": 25, "clip": 10.0, "dropout": 0.2, "drop_path": 0.2,
+                "optimizer": "adamw", "beta1": 0.9, "beta2": 0.999, "weight_decay": 0.05, "schedule": "cosine",
+                "precision": "fp32", "pretrain_epochs": 200, "pretrain_batch": 16_384, "pretrain_lr": 6.4e-3,
+                "pretrain_warmup": 2000, "pretrain_optimizer": "adamw", "pretrain_beta1": 0.9, "pretrain_beta2": 0.95,
+                "pretrain_weight_decay": 0.05, "mask_ratio": 0.75, "encoder": "tiny", "decoder": "tiny-shallow",
+                "cls": True, "encoding": "rope", "p": 0.75, "source": "real", "spread": "variance",
+            },
+            "remarks": {
+                "training_set": "of about 1.8 million light curves", "mask_ratio": "their code: 0.5",
+                "balanced": "their code: yes", "encoder": "and tiny-shallow", "dropout": "also on attention weights",
+                "scaling": "Figure 6: “has already been normalized”; their code: none",
+                "alert_mask": "no; in the authors' README also yes", "spread": "their code: the error",
+            },
+        },
+    ),
+}  # fmt: skip
+REAL = 1_460_000  # light curves of the first training set, about
+
+
+def training_set(exp) -> int:
+    """Of the real light curves about, of made-up ones exactly (those with two visits, which all of them have)."""
+    from .experiment import SIMULATED_SIZES
+
+    return exp.n_train or (REAL if exp.source == "real" else SIMULATED_SIZES[0])

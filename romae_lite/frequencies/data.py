@@ -43,33 +43,50 @@ def sines(frequencies: np.ndarray, rng: np.random.Generator, length: int) -> np.
 
 def draw(n: int, rng: np.random.Generator, top: int = TOP) -> np.ndarray:
     """Frequencies of n series, (n, 2): one or two with equal chance, each a whole number from 0 to top."""
+    if n < 1 or top < 0 or top != int(top):
+        raise ValueError(f"n is {n}, top {top}; draw at least one series, and up to a whole number from 0 on")
     frequencies = rng.integers(0, top + 1, (n, 2)).astype(float)
     frequencies[rng.random(n) < 0.5, 1] = np.nan
     return frequencies
 
 
 def generate(frequencies: np.ndarray, rng: np.random.Generator, length: int, noise: float = NOISE) -> Tokens:
-    """One series for each row of frequencies (n, 2).
+    """One series for each row of frequencies (n, 2), where NaN in the second column stands for no second sine.
 
     Tokens: values (n, length, 1) noisy, positions (n, length, 1) times from 0 to 1; aux: clean (n, length) float64 and
     frequencies (n, 2), -1 for no second sine.
     """
-    if length < 2:
-        raise ValueError(f"length is {length}; a series needs at least 2 points")
-    tokens = _noisy(sines(frequencies, rng, length), rng, noise)
-    tokens.aux["frequencies"] = torch.from_numpy(np.nan_to_num(frequencies, nan=-1))
-    return tokens
+    frequencies = np.asarray(frequencies, float)
+    if frequencies.ndim != 2 or frequencies.shape[1] != 2 or not len(frequencies):
+        raise ValueError(f"frequencies has shape {frequencies.shape}; it must be (n, 2), n at least 1")
+    if not np.isfinite(frequencies[:, 0]).all() or np.isinf(frequencies[:, 1]).any():
+        raise ValueError("frequencies holds one that is infinite, or NaN in the first column; every series has a sine")
+    _check(length, noise)
+    numbers = torch.from_numpy(np.nan_to_num(frequencies, nan=-1))
+    return _noisy(sines(frequencies, rng, length), rng, noise, frequencies=numbers)
 
 
 def waves(shape: str, frequency: float, n: int, rng: np.random.Generator, length: int) -> Tokens:
     """n series of one of WAVES, at random phases: Tokens as in `generate`, without aux["frequencies"]."""
+    if shape not in WAVES:
+        raise ValueError(f"shape is {shape!r}; choose one of {', '.join(WAVES)}")
+    if n < 1 or not np.isfinite(frequency):
+        raise ValueError(f"n is {n}, frequency {frequency}; make at least one series, of a finite frequency")
+    _check(length, NOISE)
     return _noisy(WAVES[shape](frequency * times(length) + rng.random((n, 1))), rng, NOISE)
 
 
-def _noisy(clean: np.ndarray, rng: np.random.Generator, noise: float) -> Tokens:
+def _check(length: int, noise: float) -> None:
+    if length < 2:
+        raise ValueError(f"length is {length}; a series needs at least 2 points")
+    if not 0 <= noise < np.inf:
+        raise ValueError(f"noise is {noise}; a standard deviation is finite and not negative")
+
+
+def _noisy(clean: np.ndarray, rng: np.random.Generator, noise: float, **aux: torch.Tensor) -> Tokens:
     noisy = clean + noise * rng.standard_normal(clean.shape)
     return Tokens(
         values=torch.from_numpy(noisy).float()[..., None],
         positions=torch.from_numpy(times(clean.shape[1])).expand(len(clean), -1)[..., None].contiguous(),
-        aux={"clean": torch.from_numpy(clean)},
+        aux={"clean": torch.from_numpy(clean), **aux},
     )

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting, sized
 from ..masking import hide
-from ..model import ModelConfig
+from ..model import ModelConfig, masked_loss, predicted
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded
-from .data import NOISE, TOP, WAVES, draw, generate, waves
+from .data import TOP, WAVES, draw, generate, waves
 from .rivals import harmonic, straight
 
 PAIRED = (1, 5, 9, 12, 15, 18, 21, 24)  # every two of these make a test group
@@ -46,7 +46,7 @@ class Frequencies(Masked):
         ("paper", 5),
         ("paper", 5, {"length": 300}),
     )
-    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D13", "D16")
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D13", "D16", "D44", "D45")
 
     epochs: int = setting(200, "passes over the training set", low=1)
     batch: int = setting(248, "samples per step (their notebook)", low=1)
@@ -58,7 +58,7 @@ class Frequencies(Masked):
     length: int = setting(100, "points of a series", low=4)
     observed: int | None = setting(None, "points shown; None: 50, or 100 where the length is 300", low=1)
     fixed_masks: bool = setting(False, "keep the mask of a training series, as their code does, instead of new ones")
-    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny)")
+    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny)", check=sized)
     base: float = setting(10_000.0, "base of the frequencies of RoPE", low=1.0001)
     position_scale: float | None = setting(
         1.0, "factor on the times, which run from 0 to 1; None: neighbours one unit apart", low=1e-6, high=1e6
@@ -245,25 +245,7 @@ class Frequencies(Masked):
         return found
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For the explorables: one series for each frequency and pair of PAIRED, at three noise levels.
+        """What the figures draw (`spectrum.arrays`)."""
+        from .spectrum import arrays
 
-        frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic
-        (L, C, T): at hidden points a prediction, at observed ones the observation (romae) or a fit (harmonic). The same
-        series whatever the seed and the settings of the model.
-        """
-        rows = [(f, np.nan) for f in PAIRED] + list(combinations_with_replacement(PAIRED, 2))
-        levels = (0.02, NOISE, 0.3)
-        kept = {name: [] for name in ("noisy", "romae", "harmonic")}
-        for noise in levels:
-            tokens = generate(np.array(rows, float), numpy_rng(0, 9), self.length, noise)
-            hidden = hide(tokens.real, visible=self.shown, generator=seeded(0, 9))
-            tokens.positions.mul_(self.scale)
-            tokens = Tokens(values=tokens.values, positions=tokens.positions, aux=dict(tokens.aux, hidden=hidden))
-            noisy = tokens.values[..., 0].double().numpy()
-            kept["noisy"].append(noisy)
-            kept["romae"].append(self.predict(model, tokens))
-            kept["harmonic"].append(harmonic(noisy, ~hidden.numpy(), noise))
-        return {name: np.stack(values).astype(np.float16) for name, values in kept.items()} | {
-            "frequencies": tokens.aux["frequencies"].numpy().astype(np.int8), "noise": np.array(levels, np.float32),
-            "observed": ~hidden.numpy(), "clean": tokens.aux["clean"].numpy().astype(np.float16),
-        }  # fmt: skip
+        return arrays(self, model)

@@ -6,9 +6,8 @@ function explorable(root, data, kit) {
   const blue = "var(--romae-blue)", orange = "var(--romae-vermillion)", announce = kit.announcer(root);
 
   // --- numbers --------------------------------------------------------------------------------------------------------
-  const kept = Math.floor(data.p * data.dim / 2 + 1e-9), pairs = data.dim / 2;
-  const thetas = Array.from({length: pairs}, (_, i) => i < kept ? data.base ** (-2 * i / data.dim) : 0);
-  const kernel = distance => thetas.reduce((sum, theta) => sum + Math.cos(theta * distance), 0) / pairs;
+  const thetas = kit.frequencies(data.dim, data.p, data.base);
+  const kernel = distance => thetas.reduce((sum, theta) => sum + Math.cos(theta * distance), 0) / thetas.length;
   const gap = () => scales[s] / (T - 1), needed = () => Math.LN2 * Math.sqrt(data.dim) / (1 - kernel(gap()));
   function attention() {
     const norms = 10 ** power, logit = times.map((_, i) => norms / Math.sqrt(data.dim) * (kernel((i - middle) * gap()) - 1));

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from ..rotary.rotary_clock import frequencies
-from .spectrum import COMMAND, models_from, payload, recorded, series
+from .spectrum import COMMAND, payload, recorded, series
 
 SCRIPT = Path(__file__).with_suffix(".js")
 
@@ -137,23 +137,22 @@ def shown_mse(data: Mapping, scale: int, frequency: int) -> float:
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
     from ..lab.claims import CLAIMS
+    from .experiment import Frequencies
 
-    found, reasons = recorded(root)
-    models, more = models_from(found)
-    reasons += more
-    if not models:
-        return not_recorded("position_scale", "Position scale", COMMAND, reasons)
+    found, exp = recorded(root), Frequencies.small()
     paper = {
         int(claim.metric.removeprefix("mse_noisy_").removesuffix("hz")): claim.value
         for claim in CLAIMS
         if claim.experiment == "frequencies" and claim.title == "One frequency" and claim.metric.startswith("mse_noisy")
     }
-    runs = ", ".join(f"{len(found[scale])} at scale {scale:g}" for scale in models)
-    config = next(iter(found.values()))[0][0].config
-    dim = int(config["encoder"].split("x")[0]) // int(config["encoder"].split("x")[1])
-    return explorable(
-        models,
-        {scale: [record.metrics for record, _ in found[scale]] for scale in models},
-        paper=paper, dim=dim, p=config["p"], base=config["base"],
-        source=" ".join([f"Recorded runs of preset small: {runs}.", *reasons]),
-    )  # fmt: skip
+
+    def draw(runs: list[Drawable]) -> Explorable:
+        models = {record.config["position_scale"]: arrays for record, arrays in runs}
+        counts = ", ".join(f"{len(found[scale])} at scale {scale:g}" for scale in models)
+        return explorable(
+            models, {scale: [record.metrics for record in found[scale]] for scale in models}, paper=paper,
+            dim=exp.model_config().encoder.head_dim, p=exp.p, base=exp.base,
+            source=f"Recorded runs of preset small: {counts}.",
+        )  # fmt: skip
+
+    return drawn("position_scale", "Position scale", COMMAND, found.values(), draw, root)

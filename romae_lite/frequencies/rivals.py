@@ -15,6 +15,7 @@ def harmonic(noisy: np.ndarray, observed: np.ndarray, noise: float = NOISE, top:
     Gaussian prior with the true variance, so this is the Bayes-optimal predictor but for the shape of that prior, which
     hardly matters after dozens of observations.
     """
+    noisy = np.where(observed, noisy, 0.0)
     n, length = noisy.shape
     angle = 2 * np.pi * np.arange(top + 1)[:, None] * times(length)  # (F, T)
     columns = np.stack((np.sin(angle), np.cos(angle)), axis=1).reshape(-1, length)  # (2 F, T): sin 0, cos 0, sin 1 ...

@@ -5,19 +5,52 @@ adds up sines, counts errors and takes Fourier transforms; it predicts nothing i
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import numpy as np
+from torch import nn
 
+from ..lab.experiment import numpy_rng
+from ..lab.records import Record, load_all
+from ..masking import hide
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
+from ..training import seeded
+from .data import NOISE, generate
+from .experiment import PAIRED, Frequencies
+from .rivals import harmonic
 
 SCRIPT = Path(__file__).with_suffix(".js")
 UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
-ARRAYS = ("frequencies", "noise", "observed", "clean", "noisy", "harmonic", "romae")
 COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set position_scale=99.0"
+
+
+def arrays(exp: Frequencies, model: nn.Module) -> dict[str, np.ndarray]:
+    """What a run keeps for figures: one series for each frequency and pair of PAIRED, at three noise levels.
+
+    frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic
+    (L, C, T): at hidden points a prediction, at observed ones the observation (romae) or a fit (harmonic). The same
+    series whatever the seed and the settings of the model.
+    """
+    rows = [(f, np.nan) for f in PAIRED] + list(combinations_with_replacement(PAIRED, 2))
+    levels = (0.02, NOISE, 0.3)
+    kept = {name: [] for name in ("noisy", "romae", "harmonic")}
+    for noise in levels:
+        tokens = generate(np.array(rows, float), numpy_rng(0, 9), exp.length, noise)
+        hidden = hide(tokens.real, visible=exp.shown, generator=seeded(0, 9))
+        tokens = replace(tokens, positions=tokens.positions * exp.scale, aux=tokens.aux | {"hidden": hidden})
+        noisy = tokens.values[..., 0].double().numpy()
+        kept["noisy"].append(noisy)
+        kept["romae"].append(exp.predict(model, tokens))
+        kept["harmonic"].append(harmonic(noisy, ~hidden.numpy(), noise))
+    return {name: np.stack(values).astype(np.float16) for name, values in kept.items()} | {
+        "frequencies": tokens.aux["frequencies"].numpy().astype(np.int8), "noise": np.array(levels, np.float32),
+        "observed": ~hidden.numpy(), "clean": tokens.aux["clean"].numpy().astype(np.float16),
+    }  # fmt: skip
 
 
 def key(frequencies) -> str:
@@ -35,22 +68,18 @@ def payload(models: Mapping[float, Mapping[str, np.ndarray]]) -> dict:
         raise ValueError("models is empty; at least one recorded run is needed")
     first = next(iter(models.values()))
     for scale, arrays in models.items():
-        if missing := set(ARRAYS) - set(arrays):
-            raise ValueError(f"arrays of scale {scale:g} lack {', '.join(sorted(missing))}")
-        C, T = np.shape(arrays["clean"])
-        L = len(arrays["noise"])
-        expected = dict.fromkeys(("noisy", "harmonic", "romae"), (L, C, T)) | {
-            "observed": (C, T),
-            "frequencies": (C, 2),
-        }
-        for name, shape in expected.items():
-            if np.shape(arrays[name]) != shape:
-                raise ValueError(f"{name} of scale {scale:g} has shape {np.shape(arrays[name])}; expected {shape}")
-            if not np.isfinite(arrays[name]).all():
-                raise ValueError(f"{name} of scale {scale:g} holds values that are not finite")
+        try:
+            a = checked(arrays, {"observed": 2}, frequencies="C 2", noise="L", observed="C T", clean="C T",
+                        noisy="L C T", harmonic="L C T", romae="L C T")  # fmt: skip
+        except ValueError as error:
+            raise ValueError(f"{error} (position scale {scale:g})") from error
+        if a["noise"].min() <= 0 or a["frequencies"].min() < -1:
+            raise ValueError(f"noise must be positive, and frequencies too, or -1 for none (position scale {scale:g})")
         for name in ("frequencies", "noise", "observed", "clean", "noisy"):
             if not np.array_equal(arrays[name], first[name]):
-                raise ValueError(f"{name} of scale {scale:g} differs; the models must have seen the same series")
+                raise ValueError(
+                    f"{name} differs at position scale {scale:g}; the models must have seen the same series"
+                )
     levels, observed = np.float64(first["noise"]), np.asarray(first["observed"])
     clean, noisy = np.float64(first["clean"]), np.float64(first["noisy"])
     loudest = int(levels.argmax())
@@ -60,12 +89,15 @@ def payload(models: Mapping[float, Mapping[str, np.ndarray]]) -> dict:
         noisy, clean + levels[:, None, None] * noise, atol=5e-3 * max(1, levels.max() / levels.min() / 15)
     ):
         raise ValueError("noisy is not one draw of noise at every level")
+    T = clean.shape[1]
     t = np.linspace(0, 1, T)
     cases = {}
     for c, pair in enumerate(np.asarray(first["frequencies"], int)):
         waves = np.concatenate([[np.sin(2 * np.pi * f * t), np.cos(2 * np.pi * f * t)] for f in pair if f >= 0])
         sines = np.linalg.lstsq(waves.T, clean[c], rcond=None)[0]
         truth, hidden = sines @ waves, ~observed[c]
+        if not np.allclose(truth, clean[c], atol=5e-3):  # half precision: 1e-3 on values up to 2
+            raise ValueError(f"clean is no sum of sines of {key(pair)} Hz")
         whole = lambda x, truth=truth, hidden=hidden: np.rint((x - truth)[..., hidden] * UNIT).astype(int).tolist()  # noqa: E731
         cases[key(pair)] = {
             "sines": [round(float(s), 4) for s in sines],
@@ -78,7 +110,7 @@ def payload(models: Mapping[float, Mapping[str, np.ndarray]]) -> dict:
     if lacking := [f"{f}+{g}" for f in singles for g in singles if f <= g and f"{f}+{g}" not in cases]:
         raise ValueError(f"frequencies lack the pairs {', '.join(lacking)}")
     return {
-        "unit": UNIT, "length": int(T), "frequencies": singles, "levels": [round(float(v), 4) for v in levels],
+        "unit": UNIT, "length": T, "frequencies": singles, "levels": [round(float(v), 4) for v in levels],
         "scales": [float(s) for s in models], "cases": cases,
     }  # fmt: skip
 
@@ -152,45 +184,19 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
     )
 
 
-def recorded(root: Path | None = None) -> tuple[dict[float, list], list[str]]:
-    """Records of the preset "small" that differ from it in the position scale only: scale -> records by seed, with
-    the path of each as (record, path); and what could not be read."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
-    from .experiment import Frequencies
-
-    loaded = records.load_all(root, "frequencies")
-    found: dict[float, list] = {}
-    for record in loaded.records:
-        plain = Frequencies.small().config() | {"position_scale": record.config.get("position_scale")}
-        if record.preset == "small" and record.config == plain:
-            found.setdefault(record.config["position_scale"], []).append((record, record.path))
-    found = {scale: sorted(runs, key=lambda run: run[0].seed) for scale, runs in sorted(found.items())}
-    return found, [f"{path.name} {reason}." for path, reason in loaded.problems]
-
-
-def models_from(found: dict[float, list]) -> tuple[dict[float, dict], list[str]]:
-    """The arrays of the first seed of every scale that has them, and the reasons for those that have not."""
-    from ..lab import records
-
-    models, reasons = {}, []
-    for scale, runs in found.items():
-        for _, path in runs:
-            try:
-                models[scale] = records.load_arrays(path.with_suffix(".npz"))
-                break
-            except (ValueError, OSError) as error:
-                reasons.append(f"{path.with_suffix('.npz').name} cannot be used ({error}).")
-    return models, reasons
+def recorded(root: Path | None = None) -> dict[float, list[Record]]:
+    """Runs of the preset "small" at every position scale that is recorded, by scale."""
+    scales = sorted({record.config["position_scale"] for record in load_all(root, Frequencies.name).records})
+    return {scale: Frequencies.small().replace(position_scale=scale).records(root) for scale in scales}
 
 
 @figure("spectrum")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
-    found, reasons = recorded(root)
-    models, more = models_from(found)
-    reasons += more
-    if not models:
-        return not_recorded("spectrum", "Spectrum", COMMAND, reasons)
-    scales = ", ".join(f"{scale:g}" for scale in models)
-    source = f"Recorded runs: preset small, the first seed at position scale {scales}."
-    return explorable(models, " ".join([source, *reasons]))
+
+    def draw(runs: list[Drawable]) -> Explorable:
+        models = {record.config["position_scale"]: arrays for record, arrays in runs}
+        scales = ", ".join(f"{scale:g}" for scale in models)
+        return explorable(models, f"Recorded runs: preset small, the first seed at position scale {scales}.")
+
+    return drawn("spectrum", "Spectrum", COMMAND, recorded(root).values(), draw, root)

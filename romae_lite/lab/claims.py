@@ -25,7 +25,7 @@ SOURCES = {  # where a number was seen
     "X": "computed for this book",
 }
 
-# The order in which they are told.
+# The order in which they are told; others come last.
 TABLES = (
     "Table 1", "Figure 2", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6", "Table 7", "Table 8", "Table 9",
     "App. B.4",
@@ -165,5 +165,6 @@ def __getattr__(name: str):
     if name != "CLAIMS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = [claim for paper in modules(lambda name, files: name == "paper") for claim in paper.CLAIMS]
-    globals()["CLAIMS"] = tuple(sorted(found, key=lambda claim: TABLES.index(claim.table)))
+    place = {table: i for i, table in enumerate(TABLES)}
+    globals()["CLAIMS"] = tuple(sorted(found, key=lambda claim: place.get(claim.table, len(place))))
     return globals()["CLAIMS"]

@@ -14,16 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ..batching import trim
 from ..masking import hide
-from ..model import ModelConfig, RoMAE, RoMAEPredictor
-from ..tokens import Tokens, trim
-from ..training import Recipe, fit, mixed
-from .experiment import Masked, Splits, masked_loss, seeded_build, setting
-
-
-def pretraining(checkpoint: Path) -> Path:
-    """Where the first stage of a run saves, beside the second: <name>.pretrain.safetensors."""
-    return checkpoint.with_name(checkpoint.name.removesuffix(".safetensors") + ".pretrain.safetensors")
+from ..model import ModelConfig, RoMAE, RoMAEPredictor, device_of, masked_loss
+from ..tokens import Tokens, sent
+from ..training import Recipe, fit, mixed, seeded_build
+from .experiment import Masked, Splits, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +45,12 @@ class Classification(Masked):
     pretrain_weight_decay: float = setting(0.05, "weight decay, decoupled but for sgd", low=0)
     pretrain_clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
 
+    def __post_init__(self):
+        super().__post_init__()
+        self._check_decay("pretrain_lr", "pretrain_weight_decay")
+        if self.pool == "cls" and not self.cls:
+            raise ValueError("cls is False, but pool 'cls'; choose pool='mean', or cls=True")
+
     # The two models -------------------------------------------------------------------------------------------------
 
     def autoencoder(self, seed: int) -> RoMAE:
@@ -65,6 +67,9 @@ class Classification(Masked):
     def start(self, model: RoMAEPredictor, pretrained: RoMAE, seed: int) -> None:
         """What the second stage takes over from the first: the encoder, patch embedding and [CLS] included (D4)."""
         model.start_from(pretrained)
+
+    def checkpoints(self, path: Path) -> tuple[Path, ...]:
+        return path, path.with_suffix(".pretrain.safetensors")
 
     # Training -------------------------------------------------------------------------------------------------------
 
@@ -94,8 +99,9 @@ class Classification(Masked):
         self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
     ) -> Tensor:
         """Cross-entropy of the classes, smoothed."""
-        weights = None if weights is None else weights.to(batch.device)
-        logits = model(trim(batch)).float()
+        batch = trim(batch).to(device_of(model))
+        weights = None if weights is None else sent(weights, batch.device)
+        logits = model(batch).float()
         return cross_entropy(logits, batch.aux["label"].long(), weights, label_smoothing=self.smoothing)
 
     def train(
@@ -103,7 +109,7 @@ class Classification(Masked):
     ) -> tuple[RoMAEPredictor, list[dict]]:
         """Both stages. History entries say which `stage` they belong to, and seconds go on from one to the other.
 
-        The first stage keeps its own checkpoint (`pretraining`) until the record is written.
+        The first stage keeps its own checkpoint, the second of `checkpoints`.
         """
         train, config = data.train, self.config()
         options["settings"] = config
@@ -112,7 +118,7 @@ class Classification(Masked):
             pretrained = self.autoencoder(seed)
             first = fit(
                 pretrained, train, self.pretrain_loss, self.pretrain_recipe(len(train)), seed=mixed(seed, 1),
-                checkpoint=checkpoint and pretraining(checkpoint), log=log,
+                checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
                 order=lambda generator: self.order(train, self.pretrain_batch, generator), **options,
             )  # fmt: skip
             history = [entry | {"stage": "pretrain"} for entry in first]
@@ -135,7 +141,7 @@ class Classification(Masked):
         train_mode leaves dropout and stochastic depth on; the model is in eval mode afterwards all the same.
         """
         model.train(train_mode)
-        device = next(model.parameters()).device
+        device = device_of(model)
         out = torch.empty(len(tokens), self.classes)
         for index in tokens.real.sum(1).argsort(stable=True).split(batch):
             out[index.cpu()] = model(trim(tokens[index]).to(device)).float().cpu()

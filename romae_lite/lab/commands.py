@@ -2,17 +2,20 @@
 
 import argparse
 import dataclasses
+import functools
+import io
+import math
 import os
 import re
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
 from typing import TypeVar
 
-from ..training import CheckpointError, Interrupted, printer
+from ..training import printer
 from . import runs
-from .planned import Planned, assignment, seeds
-from .records import CorruptRecord
+from .planned import Planned, assignment, results_dir, seeds
 from .subjects import EXPERIMENTS, experiment
 
 T = TypeVar("T")
@@ -21,32 +24,38 @@ T = TypeVar("T")
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m romae_lite", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", help="where something fails, show where")
+    training = argparse.ArgumentParser(add_help=False)
+    training.add_argument("--device", choices=("cpu",), help="default: the best there is")
+    training.add_argument("--keep-weights", action="store_true", help="beside the record, in half precision")
+    training.add_argument("--quiet", action="store_true", help="show no progress of the training")
+    training.add_argument(
+        "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
+        help="record although romae_lite/ differs from its commit; such a record counts for no outcome",
+    )  # fmt: skip
 
-    add = commands.add_parser("list", help="experiments, their presets and settings")
+    add = commands.add_parser("list", help="experiments, their presets and settings", parents=[common])
     add.add_argument("experiment", nargs="?", help="show the settings of this one")
 
-    add = commands.add_parser("run", help="train, evaluate and record")
+    add = commands.add_parser("run", help="train, evaluate and record", parents=[common, training])
     add.add_argument("experiment")
     add.add_argument("--preset", default="paper")
     add.add_argument("--seeds", type=argument(seeds), default=[0], help="for example 0 or 0-4 or 0,2,5")
     add.add_argument(
         "--set", dest="overrides", action="append", type=argument(assignment), default=[], metavar="NAME=VALUE"
     )
-    add.add_argument("--device", choices=("cpu",), help="default: the best there is")
     add.add_argument("--force", action="store_true", help="run again where a record exists")
     add.add_argument("--baselines", action="store_true", help="train nothing; renew the record's baselines")
 
-    add = commands.add_parser("campaign", help="do whatever records are missing, most valuable first")
+    add = commands.add_parser(
+        "campaign", help="do whatever records are missing, most valuable first", parents=[common, training]
+    )
     add.add_argument("experiments", nargs="*", help="only these")
-    add.add_argument("--budget", type=seconds, default=float("inf"), help="for example 90s, 60m or 2h")
-    add.add_argument("--device", choices=("cpu",))
-    for add in (commands.choices["run"], commands.choices["campaign"]):
-        add.add_argument(
-            "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
-            help="record although romae_lite/ differs from its commit; such a record counts for no outcome",
-        )  # fmt: skip
+    add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
+    add.add_argument("--jobs", type=argument(several), default=1, help="so many runs at once")
 
-    add = commands.add_parser("verify", help="run recorded runs again and compare")
+    add = commands.add_parser("verify", help="run recorded runs again and compare", parents=[common])
     add.add_argument("--sample", type=int, default=5, metavar="N", help="how many, those verified longest ago first")
     add.add_argument("--experiment", help="only this one's")
     add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
@@ -54,32 +63,33 @@ def main(arguments: list[str] | None = None) -> int:
     add.add_argument("--write", action="store_true", help="note in results/verified.json what was verified when")
     add.add_argument("--records", action="store_true", help="run nothing; look whether the records are whole")
 
-    add = commands.add_parser("export", help="all records as one CSV, and its schema beside it")
+    add = commands.add_parser("export", help="all records as one CSV, and its schema beside it", parents=[common])
     add.add_argument("path", metavar="results.csv")
 
-    add = commands.add_parser("report", help="every claim of the paper, and ours beside it")
+    add = commands.add_parser("report", help="every claim of the paper, and ours beside it", parents=[common])
     add.add_argument("experiments", nargs="*", help="only these")
 
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for name in {"SIGTERM", "SIGHUP"} & set(dir(signal)):  # Windows has one of them
+        if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(getattr(signal, name), stopped)
+    alone = os.environ.get("RANK", "0") == "0"  # of several processes that share a run, one speaks
     try:
-        return globals()[f"do_{options.command}"](options)
-    except (
-        ValueError,
-        TypeError,
-        OSError,
-        ImportError,
-        CheckpointError,
-        CorruptRecord,
-        Interrupted,
-        runs.Busy,
-        runs.Stale,
-    ) as error:
-        print(f"romae_lite: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
+        with nullcontext() if alone else redirect_stdout(io.StringIO()):
+            return globals()[f"do_{options.command}"](options)
+    except KeyboardInterrupt as stop:
         print("romae_lite: stopped; call again to go on from the last checkpoint", file=sys.stderr)
-        return 130
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+    except Exception as error:
+        if options.debug:
+            raise
+        print(f"romae_lite: {runs.said(error)}", file=sys.stderr)
+        return 2
+
+
+def stopped(number: int, frame) -> None:
+    """SIGTERM and SIGHUP are taken like Ctrl-C."""
+    raise KeyboardInterrupt(number)
 
 
 def do_list(options) -> int:
@@ -107,7 +117,10 @@ def do_run(options) -> int:
         had = planned.path.exists() and not options.force
         if not had:
             refuse_uncommitted(options)
-        record = runs.run(planned, log=printer(), device=options.device, force=options.force)
+        record = runs.run(
+            planned, log=None if options.quiet else printer(), device=options.device, force=options.force,
+            keep_weights=options.keep_weights,
+        )  # fmt: skip
         print(f"{planned.path}{' (already recorded)' if had else ''}")
         for name, value in record.metrics.items():
             print(f"  {name:<24} {value:.4f}")
@@ -123,12 +136,23 @@ def refuse_uncommitted(options) -> None:
 
 
 def do_campaign(options) -> int:
+    names = options.experiments or None
+    runs.missing(names)  # names what cannot be, once
     refuse_uncommitted(options)
+    if options.jobs > 1:
+        words = [*options.experiments, "--quiet"]
+        words += [] if math.isinf(options.budget) else ["--budget", f"{options.budget:f}s"]
+        words += ["--device", options.device] if options.device else []
+        words += ["--keep-weights"] * options.keep_weights + ["--debug"] * options.debug
+        words += ["--uncommitted"] * options.uncommitted
+        code = runs.jobs(options.jobs, words)
+        print(f"{len(runs.missing(names))} still missing")
+        return code
     done = runs.campaign(
-        options.experiments or None, budget=options.budget, report=print, log=printer, device=options.device
-    )
-    left = runs.missing(options.experiments or None)
-    print(f"{len(done)} recorded, {len(left)} still missing")
+        names, budget=options.budget, report=functools.partial(print, flush=True), device=options.device,
+        log=(lambda: None) if options.quiet else printer, keep_weights=options.keep_weights, debug=options.debug,
+    )  # fmt: skip
+    print(f"{len(done)} recorded, {len(runs.missing(names))} still missing", flush=True)
     return 0
 
 
@@ -160,7 +184,10 @@ def do_report(options) -> int:
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a pipe on Windows may have no ✓
-    print(scoreboard_text(options.experiments or None))
+    text = scoreboard_text(options.experiments or None)
+    if not results_dir().exists():
+        print(f"romae_lite: there is no folder {results_dir()}, so there are no records", file=sys.stderr)
+    print(text)
     return 0
 
 
@@ -178,6 +205,13 @@ def argument(read: Callable[[str], T]) -> Callable[[str], T]:
 
 def seconds(text: str) -> float:
     """ "90s", "60m" or "2h" -> seconds."""
-    if not (match := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)):
-        raise argparse.ArgumentTypeError(f"{text!r}; write a budget as 90s, 60m or 2h")
+    if not (match := re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smh])", text)):
+        raise ValueError(f"{text!r}; write a budget as 90s, 60m or 2h")
     return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def several(text: str) -> int:
+    """ "2" -> 2 jobs."""
+    if not re.fullmatch(r"[1-9][0-9]?", text):
+        raise ValueError(f"{text!r}; write a number of jobs from 1 to 99")
+    return int(text)

@@ -1,6 +1,7 @@
 """What an experiment is: settings, data, model, loss, metrics. One file beside this one for each."""
 
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -13,14 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..masking import split, take
-from ..model import ModelConfig, RoMAE, reconstruction_loss, size
+from ..model import ModelConfig, RoMAE, Size, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
-from ..training import Recipe, fit, mixed
+from ..training import PRECISIONS, Recipe, fit, seeded_build
 from .planned import plain
 from .records import Record, load_all
 from .subjects import EXPERIMENTS
+
+MANY = 10**7  # no whole number among the settings is larger: a slip would fill the memory
 
 
 class Splits(NamedTuple):
@@ -29,16 +31,28 @@ class Splits(NamedTuple):
     test: Tokens
 
 
-def setting(default: Any, doc: str, *, low: float | None = None, high: float | None = None, choices=None):
-    """A field of an experiment: its default, what it means, and what it accepts (bounds inclusive)."""
-    return field(default=default, metadata={"doc": doc, "low": low, "high": high, "choices": choices})
+def setting(
+    default: Any, doc: str, *, low: float | None = None, high: float | None = None, choices=None,
+    check: Callable | None = None, was: Any = dataclasses.MISSING,
+):  # fmt: skip
+    """A field of an experiment: its default, what it means, and what it accepts.
+
+    low, high  bounds, inclusive
+    choices    all that there is to choose from
+    check      check(value) raises ValueError for what cannot be
+    was        for a setting that was added later: the value with which records were made that do not have it
+    """
+    metadata = {"doc": doc, "low": low, "high": high, "choices": choices, "check": check, "was": was}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Base class. Subclasses add settings as fields and fill in `data`, `build`, `evaluate`, `paper` and `quick`.
+    """A question asked of the model: its settings, its data, its loss, and how an answer is scored.
 
-    Every field is checked on construction: ValueError or TypeError name the field, the value and what it accepts.
+    A subclass adds settings as fields and fills in `data`, `build`, `loss` and `evaluate`; class methods named in
+    `tiers` are its presets, like `paper` and `quick`. An experiment never changes: `replace` makes another one. What
+    cannot be run is refused when it is made: ValueError or TypeError name the setting, the value and what it accepts.
     """
 
     name: ClassVar[str]
@@ -62,7 +76,7 @@ class Experiment:
     beta2: float = setting(0.999, "AdamW's second beta", low=0, high=0.99999)
     weight_decay: float = setting(0.01, "weight decay, decoupled but for sgd", low=0)
     clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
-    precision: str = setting("fp32", "arithmetic", choices=("fp32", "bf16", "fp16", "auto"))
+    precision: str = setting("fp32", "arithmetic", choices=PRECISIONS)
     compile: bool = setting(False, "use torch.compile")
     keep: str = setting(
         "last", "whose weights to keep: the last step's or the best on validation", choices=("last", "best")
@@ -74,10 +88,18 @@ class Experiment:
             EXPERIMENTS.register(cls.name, cls)
 
     def __post_init__(self):
-        hints = typing.get_type_hints(type(self))
+        hints = _hints(type(self))
         for f in fields(self):
             value = _checked(f, hints[f.name], getattr(self, f.name))
             object.__setattr__(self, f.name, value)
+        self._check_decay("lr", "weight_decay")
+
+    def _check_decay(self, lr: str, decay: str) -> None:
+        if getattr(self, lr) * getattr(self, decay) > 1:
+            raise ValueError(
+                f"{decay} is {getattr(self, decay)} and {lr} {getattr(self, lr)}; their product is the share of each "
+                "weight that a step takes away, and must be at most 1"
+            )
 
     def replace(self, **changes) -> Self:
         """The same experiment with some settings changed. TypeError for a name that is no setting."""
@@ -89,7 +111,7 @@ class Experiment:
 
     @classmethod
     def preset(cls, name: str) -> Self:
-        if name not in cls.tiers or not hasattr(cls, name):
+        if type(name) is not str or name not in cls.tiers or not hasattr(cls, name):
             have = ", ".join(n for n in cls.tiers if hasattr(cls, n))
             raise ValueError(f"preset is {name!r}; {cls.name} has {have}")
         return getattr(cls, name)()
@@ -98,9 +120,15 @@ class Experiment:
         return dataclasses.asdict(self)
 
     @classmethod
+    def completed(cls, config: Mapping[str, Any]) -> dict[str, Any]:
+        """A recorded config, with the settings that are younger than it as they were then (`setting(was=...)`)."""
+        was = {f.name: f.metadata["was"] for f in fields(cls) if f.metadata["was"] is not dataclasses.MISSING}
+        return was | dict(config)
+
+    @classmethod
     def protocol(cls, config: Mapping[str, Any]) -> dict[str, Any]:
         """Of a config, what makes a run another one: all settings but those that change its speed alone."""
-        return {name: value for name, value in config.items() if name not in cls.neutral}
+        return {name: value for name, value in cls.completed(config).items() if name not in cls.neutral}
 
     def records(self, root: Path | None = None) -> list[Record]:
         """The recorded runs of this setting, one for each seed, in the order of the seeds.
@@ -157,6 +185,10 @@ class Experiment:
         """Small arrays to keep beside the record, for figures."""
         return {}
 
+    def checkpoints(self, path: Path) -> tuple[Path, ...]:
+        """The files that a run keeps until its record is written, the last stage's first: it is ``path`` itself."""
+        return (path,)
+
     # What they share ------------------------------------------------------------------------------------------------
 
     def train(
@@ -173,6 +205,14 @@ class Experiment:
         return model, history
 
 
+def sized(name: str, read: Callable[[str], Size] = size) -> None:
+    """For `setting`: ValueError where a name is no size, or one of more weights than a GPU holds."""
+    found = read(name)
+    weights = found.depth * (4 * found.dim**2 + 2 * found.dim * found.ff)
+    if weights > 1e10:
+        raise ValueError(f"that are {weights:.1e} weights; at most 1e10 will do")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Masked(Experiment):
     """An experiment with a masked autoencoder. Subclasses say how wide a token is and how many axes a position has."""
@@ -180,11 +220,15 @@ class Masked(Experiment):
     patch: ClassVar[int] = 1  # P, numbers in one token
     axes: ClassVar[int] = 1  # D, dimensions of a position
 
-    encoder: str = setting("tiny", "size of the encoder")
-    decoder: str = setting("tiny-shallow", "size of the decoder")
+    encoder: str = setting("tiny", "size of the encoder", check=sized)
+    decoder: str = setting("tiny-shallow", "size of the decoder", check=sized)
     cls: bool = setting(True, "use a [CLS] token")
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.model_config()  # names what the model cannot have
 
     def model_config(self, **changes) -> ModelConfig:
         settings = {
@@ -201,37 +245,9 @@ class Masked(Experiment):
         return seeded_build(seed, lambda: RoMAE(self.model_config()))
 
 
-def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
-    """Reconstruction loss of the hidden tokens (B, N) bool: what every pre-training and interpolation run minimises."""
-    where = split(hidden, batch.real)
-    return reconstruction_loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
-
-
-@torch.no_grad()
-def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
-    """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU."""
-    model.eval()
-    device = next(model.parameters()).device
-    out = torch.zeros(tokens.values.shape)
-    for i in range(0, len(tokens), batch):
-        part, hide = tokens[i : i + batch].to(device), hidden[i : i + batch].to(device)
-        where = split(hide, part.real)
-        found = model(part, where).float()  # (B, M, P), its rows filled up where counts differ
-        found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
-        out[i : i + batch][hide.cpu()] = found.cpu()
-    return out
-
-
 def numpy_rng(seed: int, *stream: int) -> np.random.Generator:
     """A numpy generator of its own for every (seed, stream)."""
     return np.random.default_rng(np.random.SeedSequence((seed, *stream)))
-
-
-def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
-    """A model with the weights that belong to this seed; the global generator stays as it was."""
-    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, whatever GPUs there are
-        torch.default_generator.manual_seed(mixed(seed, 0))
-        return build()
 
 
 def _checked(f: dataclasses.Field, hint, value):
@@ -244,7 +260,9 @@ def _checked(f: dataclasses.Field, hint, value):
         raise TypeError(f"{f.name} is {value!r}; it must be {names}: {f.metadata['doc']}")
     if type(value) is int and int not in allowed:
         value = float(value)
-    low, high, choices = (f.metadata[key] for key in ("low", "high", "choices"))
+    if type(value) is int and value > MANY:
+        raise ValueError(f"{f.name} is {value}; it must be at most {MANY:,}: {f.metadata['doc']}")
+    low, high, choices, check = (f.metadata[key] for key in ("low", "high", "choices", "check"))
     if choices is not None and value not in choices:
         raise ValueError(f"{f.name} is {value!r}; choose one of {', '.join(map(repr, choices))}")
     if value is not None and ((low is not None and value < low) or (high is not None and value > high)):
@@ -252,4 +270,12 @@ def _checked(f: dataclasses.Field, hint, value):
             f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"in [{low:g}, {high:g}]"
         )
         raise ValueError(f"{f.name} is {value!r}; it must be {limits}: {f.metadata['doc']}")
+    if check is not None:
+        try:
+            check(value)
+        except ValueError as error:
+            raise ValueError(f"{f.name} is {value!r}, but {error}") from error
     return value
+
+
+_hints = functools.cache(typing.get_type_hints)  # of a class: slow to find out, and asked for every record

@@ -18,17 +18,30 @@ import numpy as np
 
 from .subjects import experiment
 
+MOST_SEEDS = 1000  # of one command: more is a slip
+
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """One run: an experiment's preset with settings changed, and a seed."""
+    """One run: an experiment's preset with settings changed, and a seed.
+
+    TypeError or ValueError name an experiment, preset or setting that does not exist, and what there is.
+    """
 
     experiment: str
     preset: str
     seed: int
     overrides: tuple[tuple[str, object], ...] = ()
+    processes: int = 1  # that share the run; its files are named alike, whatever their number
 
     def __post_init__(self):
+        for name, least in (("seed", 0), ("processes", 1)):
+            if type(value := getattr(self, name)) is not int or value < least:
+                raise ValueError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+        names = [name for name, _ in self.overrides]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name} is set {names.count(name)} times; once is enough")
         config = self.build().config()  # 1 and 1.0 are the same setting, and the same record
         object.__setattr__(self, "overrides", tuple((name, config[name]) for name, _ in self.overrides))
 
@@ -54,8 +67,9 @@ class Planned:
         return self.command_for([self.seed])
 
     def command_for(self, seeds: Iterable[int]) -> str:
-        changes = "".join(f" --set {name}={value}" for name, value in self.overrides)
-        return f"python -m romae_lite run {self.experiment} --preset {self.preset} --seeds {ranges(seeds)}{changes}"
+        launch = "python" if self.processes == 1 else f"accelerate launch --num_processes {self.processes}"
+        changes = "".join(f" --set {shlex.quote(f'{name}={value}')}" for name, value in self.overrides)
+        return f"{launch} -m romae_lite run {self.experiment} --preset {self.preset} --seeds {ranges(seeds)}{changes}"
 
     @property
     def tier(self) -> str:
@@ -70,23 +84,23 @@ class Planned:
     @classmethod
     def of(cls, command: str) -> "Planned":
         """What a command of the command line asks for. ValueError where it is none, or asks for several runs."""
-        words = shlex.split(command)
-        if "run" not in words:
-            raise ValueError(f"command is {command!r}; it must be python -m romae_lite run ...")
-        words = words[words.index("run") + 1 :]
-        name, options = words[0] if words else "", words[1:]
-        given = {"--preset": "paper", "--seeds": "0"}
-        overrides = {}
-        for option, value in zip(options[::2], options[1::2], strict=False):
-            if option == "--set":
-                key, value = assignment(value)
-                overrides[key] = value
-            else:
-                given[option] = value
-        chosen = seeds(given["--seeds"])
-        if len(chosen) != 1:
-            raise ValueError(f"command is {command!r}; a record's command names one seed")
-        return cls(experiment=name, preset=given["--preset"], seed=chosen[0], overrides=tuple(overrides.items()))
+        head, _, tail = command.partition(" -m romae_lite run ")
+        launch = re.fullmatch(r"python|accelerate launch --num_processes ([1-9][0-9]{0,5})", head)
+        name, *words = shlex.split(tail) or [""]
+        given: dict[str, list[str]] = {"--preset": [], "--seeds": [], "--set": []}
+        for option, value in zip(words[::2], words[1::2], strict=False):
+            given.get(option, []).append(value)
+        chosen = [seed for text in given["--seeds"] for seed in seeds(text)]
+        understood = 2 * sum(map(len, given.values())) == len(words)
+        if not (launch and understood and len(chosen) == len(given["--preset"]) == 1):
+            raise ValueError(
+                f"command is {command!r}; it must be python -m romae_lite run EXPERIMENT --preset PRESET --seeds SEED, "
+                "with any number of --set NAME=VALUE"
+            )
+        return cls(
+            experiment=name, preset=given["--preset"][0], seed=chosen[0], processes=int(launch[1] or 1),
+            overrides=tuple(map(assignment, given["--set"])),
+        )  # fmt: skip
 
 
 def command_of(plans: Iterable[Planned]) -> str:
@@ -110,23 +124,25 @@ def seeds(text: str) -> list[int]:
     """ "0-4" or "0,2,5" -> a list of seeds."""
     found = []
     for part in text.split(","):
-        if not (match := re.fullmatch(r"(\d+)(?:-(\d+))?", part)):
+        if not (match := re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part)):
             raise ValueError(f"{text!r}; write seeds as 0 or 0-4 or 0,2,5")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise ValueError(f"{part!r} runs backwards")
+        if last - first >= MOST_SEEDS:
+            raise ValueError(f"{part!r} are {last - first + 1} runs; at most {MOST_SEEDS} at once")
         found += range(first, last + 1)
     return found
 
 
 def assignment(text: str) -> tuple[str, object]:
-    """ "epochs=50" -> ("epochs", 50); what is no Python literal stays a string."""
+    """ "epochs=50" -> ("epochs", 50); what is no Python literal stays a string, and so does 1_0."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"{text!r}; write NAME=VALUE")
     try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
+        return name, value if "_" in value else ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return name, value
 
 
@@ -147,6 +163,8 @@ def name(preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0)
     The order of the overrides does not matter. Characters that a file system may refuse become "_"; a short
     hash then keeps different runs apart, and so it does where the name would grow too long.
     """
+    if type(seed) is not int or seed < 0:
+        raise ValueError(f"seed is {seed!r}; it must be a whole number, at least 0")
     fields = {field: plain(value, field) for field, value in sorted((overrides or {}).items())}
     shown = (f"{field}={v if isinstance(v, str) else json.dumps(v)}" for field, v in fields.items())
     raw = "-".join([preset, *shown])
@@ -161,11 +179,15 @@ def record_path(
     root: str | os.PathLike | None = None,
 ) -> Path:  # fmt: skip
     """Where the record of a run lies; its arrays are beside it, ``path.with_suffix(".npz")``."""
+    if not re.fullmatch(r"\w+", experiment, flags=re.ASCII):
+        raise ValueError(f"experiment is {experiment!r}; it must be a name, and no path")
     return Path(root or results_dir()) / experiment / f"{name(preset, overrides, seed)}.json"
 
 
 def plain(value: Any, name: str) -> Any:
     """The value as JSON has it; ValueError or TypeError names the place of what JSON cannot hold."""
+    if value is None or type(value) in (bool, int, str):
+        return value
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
@@ -177,6 +199,6 @@ def plain(value: Any, name: str) -> Any:
         value = value.item()
     if isinstance(value, numbers.Real) and not math.isfinite(value):
         raise ValueError(f"{name} is {value}; only finite numbers are recorded")
-    if value is None or type(value) in (bool, int, float, str):
+    if type(value) in (bool, int, float, str):
         return value
     raise TypeError(f"{name} is {value!r}; a record holds numbers, strings, lists and dictionaries only")

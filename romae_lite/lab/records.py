@@ -2,6 +2,7 @@
 
     results/<experiment>/<preset>[-field=value...]-s<seed>.json      one Record per run
     results/<experiment>/<same name>.npz                             optional: small arrays for figures
+    results/<experiment>/<same name>.safetensors                     if asked for: the weights, in half precision
 
 Every number in the book comes from these files. Needs numpy only.
 """
@@ -10,9 +11,11 @@ import dataclasses
 import io
 import json
 import os
+import re
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -30,7 +33,10 @@ TIERS = (
     "smoke",  # proves that the code runs; never shown as a result
 )
 ARRAYS_LIMIT = 200_000  # bytes: the arrays are committed beside the records
-RESAMPLES = 10_000
+FILE_LIMIT = 10_000_000  # bytes: a larger file is none of ours
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+NEVER_NEGATIVE = ("mse", "rmse", "mae", "parameters")  # first words of metrics
+SHARES = ("accuracy", "f1")  # those that lie in [0, 1]
 
 
 class CorruptRecord(ValueError):
@@ -70,6 +76,8 @@ class Record:
     command: str  # that repeats the run
     deviations: list[str]  # ids of book/deviations.md
     created: str  # ISO 8601, UTC
+    processes: int = 1  # that shared the run
+    weights: str | None = None  # SHA-256 of the file of weights beside the record, where they were kept
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -77,16 +85,20 @@ class Record:
             kind = _KINDS[field.name]
             if kind is float and type(value) is int:
                 value = float(value)
-            if type(value) is not kind:
+            if type(value) is not kind and not (field.name == "weights" and value is None):
                 raise TypeError(f"{field.name} is {value!r}; it must be of type {kind.__name__}")
             object.__setattr__(self, field.name, value)
         if self.schema != SCHEMA:
             raise ValueError(f"schema is {self.schema}; this version reads schema {SCHEMA}")
         if self.tier not in TIERS:
             raise ValueError(f"tier is {self.tier!r}; choose one of {', '.join(TIERS)}")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision is {self.precision!r}; choose one of {', '.join(PRECISIONS)}")
         for name in ("experiment", "preset"):
-            if not getattr(self, name):
-                raise ValueError(f"{name} is empty")
+            if not re.fullmatch(r"\w+", getattr(self, name), flags=re.ASCII):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a name")
+        if self.processes < 1:
+            raise ValueError(f"processes is {self.processes}; it must be at least 1")
         for name in ("seed", "parameters", "wall_seconds", "peak_memory_mb", "tokens_per_second"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it cannot be negative")
@@ -94,15 +106,27 @@ class Record:
             raise ValueError("metrics is empty; a run without a result leaves no record")
         _all_of(self.metrics.values(), (int, float), "metrics", "numbers")
         object.__setattr__(self, "metrics", {key: float(value) for key, value in self.metrics.items()})
+        for name, value in self.metrics.items():
+            word = name.split("_")[0]
+            if value < 0 and word in NEVER_NEGATIVE + SHARES or value > 1 and word in SHARES:
+                limits = "in [0, 1]" if word in SHARES else "at least 0"
+                raise ValueError(f"metrics.{name} is {value}; it must be {limits}")
         _all_of(self.history, (dict,), "history", "dictionaries")
+        for i, entry in enumerate(self.history):
+            if type(entry.get("step")) is not int:
+                raise ValueError(f"history[{i}] has no step; every entry of a learning curve has one")
         _all_of(self.versions.values(), (str,), "versions", "strings")
-        _all_of(self.deviations, (str,), "deviations", "strings")
+        for deviation in self.deviations:
+            if type(deviation) is not str or not re.fullmatch(r"D[0-9]+", deviation):
+                raise ValueError(f"deviations holds {deviation!r}; they are written like D13")
         try:
-            utc = datetime.fromisoformat(self.created.replace("Z", "+00:00")).utcoffset()
+            made = datetime.fromisoformat(self.created.replace("Z", "+00:00"))
         except ValueError:
-            utc = None
-        if utc is None or utc.total_seconds():
+            made = None
+        if made is None or made.utcoffset() != timedelta(0):
             raise ValueError(f"created is {self.created!r}; it must be UTC, like 2026-01-31T12:00:00Z")
+        if made > datetime.now(UTC) + timedelta(days=1):  # clocks differ, but not by so much
+            raise ValueError(f"created is {self.created!r}, which lies in the future")
 
     path: ClassVar[Path | None] = None  # the file that a record was read from
 
@@ -129,12 +153,12 @@ class Record:
 
 # The type of every field once it is plain; annotations say more, this is what is checked.
 _KINDS = {
-    **dict.fromkeys(("schema", "seed", "parameters"), int),
+    **dict.fromkeys(("schema", "seed", "parameters", "processes"), int),
     **dict.fromkeys(("wall_seconds", "peak_memory_mb", "tokens_per_second"), float),
     **dict.fromkeys(("config", "metrics", "versions"), dict),
     **dict.fromkeys(("history", "deviations"), list),
     **dict.fromkeys(("experiment", "preset", "tier", "device", "precision"), str),
-    **dict.fromkeys(("commit", "data_fingerprint", "command", "created"), str),
+    **dict.fromkeys(("commit", "data_fingerprint", "command", "created", "weights"), str),
 }
 
 
@@ -151,14 +175,17 @@ def load(path: str | os.PathLike) -> Record:
     """Read one record. CorruptRecord names the file and what is wrong with it."""
     path = Path(path)
     try:
-        data = json.loads(path.read_bytes().decode(), parse_constant=_refuse_constant)
+        data = json.loads(_bytes(path).decode(), parse_constant=_refuse_constant)
+    except CorruptRecord:
+        raise
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise CorruptRecord(path, f"is not JSON: {error}") from error
     if not isinstance(data, dict):
         raise CorruptRecord(path, f"holds a {type(data).__name__}, not a record")
     known = {field.name for field in dataclasses.fields(Record)}
+    later = {"processes", "weights"}  # that older records do not have
     if data.get("schema") == SCHEMA or "schema" not in data:
-        if missing := sorted(known - set(data)):
+        if missing := sorted(known - later - set(data)):
             raise CorruptRecord(path, f"lacks {', '.join(missing)}")
         if unknown := sorted(set(data) - known):
             raise CorruptRecord(path, f"has unknown fields {', '.join(unknown)}")
@@ -174,6 +201,56 @@ def load(path: str | os.PathLike) -> Record:
 
 def _refuse_constant(constant: str):
     raise ValueError(f"{constant} is no JSON number")
+
+
+def _bytes(path: Path) -> bytes:
+    """What is in a file; CorruptRecord for a pipe or a device, of which there is no end, and for a huge file."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise CorruptRecord(path, "is no regular file")
+    if status.st_size > FILE_LIMIT:
+        raise CorruptRecord(path, f"has {status.st_size} bytes; at most {FILE_LIMIT} are read")
+    return path.read_bytes()
+
+
+def own(path: str | os.PathLike) -> Record:
+    """Read one record, and hold it against the place where it lies: its own command must repeat it.
+
+    Settings that are younger than the record are put into its config. CorruptRecord names the file, and what it says
+    against its name or itself: so a copy, another seed's record, an edited setting and a tier that the settings do not
+    deserve are all found.
+    """
+    path = Path(path)
+    record = load(path)
+    try:
+        planned = Planned.of(record.command)
+        exp = planned.build()
+    except (ValueError, TypeError) as error:
+        raise CorruptRecord(path, f"its command does not repeat it: {error}") from error
+    said = {
+        "folder": (path.parent.name, planned.experiment),
+        "file name": (path.stem, planned.name),
+        "experiment": (record.experiment, planned.experiment),
+        "preset": (record.preset, planned.preset),
+        "seed": (record.seed, planned.seed),
+        "processes": (record.processes, planned.processes),
+        "tier": (record.tier, planned.tier),
+    }
+    for what, (mine, of_command) in said.items():
+        if mine != of_command:
+            raise CorruptRecord(path, f"its {what} is {mine}, but its command makes {of_command}")
+    settings, config = plain(exp.config(), "config"), exp.completed(record.config)
+    for key in sorted({*settings, *config}):
+        if key not in config:
+            raise CorruptRecord(path, f"its config lacks {key}")
+        if key not in settings:
+            raise CorruptRecord(path, f"its config has {key}, which is no setting of {record.experiment}")
+        if settings[key] != config[key]:
+            raise CorruptRecord(
+                path, f"its config has {key} = {config[key]!r}, but its command makes {settings[key]!r}"
+            )
+    object.__setattr__(record, "config", config)
+    return record
 
 
 class Problem(NamedTuple):
@@ -192,62 +269,30 @@ class Loaded:
 def load_all(root: str | os.PathLike | None = None, experiment: str | None = None) -> Loaded:
     """Every record under root (default: `results_dir()`), or those of one experiment, ordered by file name.
 
-    A file that cannot be read, that contradicts its name or itself, or that repeats another (a copy would count twice)
-    is not used but listed in ``problems``. No folder means no records.
+    A file that cannot be read or that contradicts its name or itself (`own`) is not used but listed in ``problems``:
+    so no run counts twice, whatever a copy of it is called. No folder means no records; a file in its place is a
+    NotADirectoryError.
     """
     root = Path(root or results_dir())
+    if root.exists() and not root.is_dir():
+        raise NotADirectoryError(f"{root} is a file; the records lie in a folder ($ROMAE_RESULTS says which)")
     records, problems, seen = [], [], {}
     for path in sorted(root.glob(f"{experiment or '*'}/*.json")):
         if path.name.startswith("."):  # what a killed write may leave
             continue
         try:
-            record = load(path)
+            record = own(path)
         except CorruptRecord as error:
             problems.append(Problem(path, error.reason))
         except OSError as error:
             problems.append(Problem(path, f"cannot be read: {error.strerror}"))
         else:
-            twin = seen.setdefault(json.dumps([record.experiment, record.seed, record.config], sort_keys=True), path)
-            if reason := contradiction(record, path):
-                problems.append(Problem(path, reason))
-            elif twin != path:
+            run = json.dumps([record.experiment, record.seed, record.config], sort_keys=True)
+            if (twin := seen.setdefault(run, path)) != path:
                 problems.append(Problem(path, f"repeats {twin.name}"))
             else:
                 records.append(record)
     return Loaded(tuple(records), tuple(problems))
-
-
-def contradiction(record: Record, path: Path) -> str | None:
-    """What a record says against the place where it lies, or against itself: its command must repeat it. None: nothing.
-
-    So a copy, another seed's record, an edited setting and a tier that the settings do not deserve are all found.
-    """
-    if record.experiment != path.parent.name:
-        return f"holds a run of {record.experiment}, but lies in {path.parent.name}/"
-    try:
-        planned = Planned.of(record.command)
-        exp = planned.build()
-    except (ValueError, TypeError) as error:
-        return f"its command does not repeat it: {error}"
-    said = {
-        "experiment": (record.experiment, planned.experiment),
-        "preset": (record.preset, planned.preset),
-        "seed": (record.seed, planned.seed),
-        "tier": (record.tier, planned.tier),
-        "file name": (path.stem, planned.name),
-    }
-    for what, (own, of_command) in said.items():
-        if own != of_command:
-            return f"its {what} is {own}, but its command makes {of_command}"
-    settings = plain(exp.config(), "config")
-    for key in sorted({*settings, *record.config}):
-        if key not in record.config:
-            return f"its config lacks {key}"
-        if key not in settings:
-            return f"its config has {key}, which is no setting of {record.experiment}"
-        if settings[key] != record.config[key]:
-            return f"its config has {key} = {record.config[key]!r}, but its command makes {settings[key]!r}"
-    return None
 
 
 def select(
@@ -297,9 +342,9 @@ def load_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Read the arrays of a .npz; nothing is ever unpickled. CorruptRecord names a file that is damaged."""
     path = Path(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(_bytes(path)), allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
-    except OSError:
+    except (OSError, CorruptRecord):
         raise
     except Exception as error:  # damage shows in many ways: BadZipFile, zlib.error, SyntaxError ...
         raise CorruptRecord(path, f"is not an archive of arrays: {error}") from error

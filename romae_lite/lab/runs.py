@@ -5,16 +5,20 @@ was killed goes on from its checkpoint and ends in the same numbers.
 """
 
 import datetime
+import glob
 import hashlib
 import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,28 +29,31 @@ import torch
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import records
-from .classification import pretraining
 from .experiment import Splits
 from .planned import Planned, command_of
-from .records import Record
+from .records import CorruptRecord, Record
 from .subjects import EXPERIMENTS, experiment
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class Stale(RuntimeError):
-    """A record of the same name was made with other settings."""
+    """A record that does not answer what was asked: damaged, another run's, or made on other data."""
 
 
 class Busy(RuntimeError):
     """Another process is at work on the same run."""
 
 
-# What ends one run of a campaign and not the campaign. ValueError: a corrupt record, or a loss that is not finite;
-# ImportError: an extra is not installed; FileNotFoundError: the data are not here.
-PASSED_OVER = (
-    Busy, CheckpointError, Stale, ValueError, ImportError, FileNotFoundError, torch.OutOfMemoryError,
-)  # fmt: skip
+EXPLAINED = (ValueError, TypeError, OSError, ImportError, CheckpointError, Interrupted, Stale, Busy)
+
+
+def said(error: Exception) -> str:
+    """An error in one line; its kind is named where the message may not do alone."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return f"out of memory: a smaller batch, model or data set needs less. {text}".strip()
+    return text if isinstance(error, EXPLAINED) and text else f"{type(error).__name__}: {text}"
 
 
 def run(
@@ -56,72 +63,122 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     device: str | None = None,
     force: bool = False,
+    keep_weights: bool = False,
 ) -> Record:
     """Carry out one run, or return its record if there is one.
 
-    Raises Stale where a record of that name has other settings (``force`` runs it again), Busy where another process is
-    on it, CheckpointError where its checkpoint cannot be trusted, Interrupted where ``stop`` said so.
+    keep_weights: write them beside the record, in half precision. Where several processes share the run, the main one
+    evaluates and writes, and the others wait for it.
+
+    Raises Stale where the record there is damaged or another run's, or lacks the weights (``force`` runs it again),
+    Busy where another process is on it, CheckpointError where its checkpoint cannot be trusted, Interrupted where
+    ``stop`` said so; OSError, before anything is trained, where the results cannot be written.
     """
+    _check_launcher()
     exp = planned.build()
-    with _locked(planned.checkpoint):
+    accelerator, code = accelerator_for(exp.precision, device), commit()  # now: the files may change meanwhile
+    main, planned = accelerator.is_main_process, replace(planned, processes=accelerator.num_processes)
+    with _locked(planned.checkpoint) if main else nullcontext():
         if planned.path.exists() and not force:
-            return _own_record(planned)
-        accelerator, code = accelerator_for(exp.precision, device), commit()  # now: the files may change meanwhile
+            record = _own(planned)
+            if keep_weights and record.weights is None:
+                raise Stale(f"{planned.path} was recorded without its weights; --force runs it again")
+            return record
+        _try_folder(planned.path.parent)
         reset_peak_memory()
         data = exp.data(planned.seed)
         model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
-        peak = peak_memory_mb(accelerator.device)  # of training: baselines may need more
-        metrics = exp.evaluate(model, data.test) | exp.compare(data)
-        record = Record(
-            experiment=planned.experiment,
-            preset=planned.preset,
-            tier=planned.tier,
-            config=exp.config(),
-            seed=planned.seed,
-            metrics=metrics,
-            history=history,
-            parameters=count_parameters(model),
-            device=device_name(accelerator.device),
-            precision=accelerator.mixed_precision.replace("no", "fp32"),
-            wall_seconds=history[-1]["seconds"],
-            peak_memory_mb=peak,
-            tokens_per_second=history[-1]["tokens_per_second"],
-            versions=versions(),
-            commit=code,
-            data_fingerprint=fingerprint(data),
-            command=planned.command,
-            deviations=list(exp.deviations),
-            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        )
-        if accelerator.is_main_process:
-            arrays = exp.arrays(model, data)
+        if main:
+            peak = peak_memory_mb(accelerator.device)  # of training: baselines may need more
+            metrics, arrays = exp.evaluate(model, data.test) | exp.compare(data), exp.arrays(model, data)
+            record = Record(
+                experiment=planned.experiment,
+                preset=planned.preset,
+                tier=planned.tier,
+                config=exp.config(),
+                seed=planned.seed,
+                metrics=metrics,
+                history=history,
+                parameters=count_parameters(model),
+                device=device_name(accelerator.device),
+                precision=accelerator.mixed_precision.replace("no", "fp32"),
+                wall_seconds=history[-1]["seconds"],
+                peak_memory_mb=peak,
+                tokens_per_second=history[-1]["tokens_per_second"],
+                versions=versions(),
+                commit=code,
+                data_fingerprint=fingerprint(data),
+                command=planned.command,
+                deviations=list(exp.deviations),
+                created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                processes=planned.processes,
+            )
+            planned.path.unlink(missing_ok=True)  # first: a kill must not leave new arrays beside an old record
             if arrays:
                 records.save_arrays(planned.path.with_suffix(".npz"), **arrays)
+            if keep_weights:
+                record = replace(record, weights=_save_weights(model, planned.path.with_suffix(".safetensors")))
             record.save(planned.path)
-            for done in (planned.checkpoint, pretraining(planned.checkpoint)):
-                done.unlink(missing_ok=True)
-        return record
+            _tidy(planned, exp.checkpoints(planned.checkpoint))
+        accelerator.wait_for_everyone()
+        return record if main else _own(planned)
 
 
-def _own_record(planned: Planned) -> Record:
-    """The record of this run. Stale where it says that it is another's."""
-    record = records.load(planned.path)
-    if reason := records.contradiction(record, planned.path):
-        raise Stale(f"{planned.path}: {reason}; delete it or use --force")
-    return record
+def _check_launcher() -> None:
+    """ValueError where the environment speaks of several processes and no launcher has started them."""
+    world = os.environ.get("WORLD_SIZE", "1")
+    if not re.fullmatch("[1-9][0-9]*", world) or (world != "1" and "LOCAL_RANK" not in os.environ):
+        raise ValueError(f"WORLD_SIZE is {world!r}, and LOCAL_RANK not set: unset it, or start by accelerate launch")
+
+
+def _own(planned: Planned) -> Record:
+    """The record of this run. Stale where it is damaged, or another's."""
+    try:
+        return records.own(planned.path)
+    except CorruptRecord as error:
+        raise Stale(f"{error}; delete it, or --force runs it again") from error
+
+
+def _save_weights(model: torch.nn.Module, path: Path) -> str:
+    """SHA-256 of the file."""
+    from .. import save
+
+    save(model, path, half=True)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _try_folder(folder: Path) -> None:
+    """OSError where a record could not be written later; a full disk is still to come."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write to {folder}: {error.strerror}") from error
+
+
+def _tidy(planned: Planned, checkpoints: Iterable[Path]) -> None:
+    """Remove what a finished run needs no more, and the halves of files that killed attempts at it have left."""
+    beside = [planned.path.with_suffix(suffix) for suffix in (".json", ".npz", ".safetensors")]
+    for path in (*checkpoints, *beside):
+        for half in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+            half.unlink(missing_ok=True)
+    for path in checkpoints:
+        path.unlink(missing_ok=True)
 
 
 def rescore(planned: Planned) -> Record:
     """Renew what a record says of the baselines, without training; one that is computed no more keeps its old number.
     versions["baselines"] is then the commit that the others were computed with.
 
-    Raises FileNotFoundError where there is no record, Stale where it was made with other settings or other data, Busy
-    where another process is on it.
+    Raises FileNotFoundError where there is no record, Stale where it is damaged, another run's or made on other data,
+    Busy where another process is on it.
     """
+    if not planned.path.exists():
+        raise FileNotFoundError(f"there is no record {planned.path}, so no baselines to renew: run it first")
     with _locked(planned.checkpoint):
-        exp, record = planned.build(), _own_record(planned)
+        exp, record = planned.build(), _own(planned)
         data = exp.data(planned.seed)
-        if fingerprint(data) != record.data_fingerprint:
+        if record.data_fingerprint not in (fingerprint(data), fingerprint(data, labels=False)):
             raise Stale(f"{planned.path} was made on other data")
         versions_ = record.versions | {"baselines": commit()}
         record = replace(record, metrics=record.metrics | exp.compare(data), versions=versions_)
@@ -170,22 +227,54 @@ def campaign(
     report: Callable[[str], None],
     log: Callable[[], Callable | None] = lambda: None,
     device: str | None = None,
+    keep_weights: bool = False,
+    debug: bool = False,
 ) -> list[Record]:
-    """Do whatever records are missing until ``budget`` seconds are used up. Runs that cannot go on are named and passed
-    over; nothing that was recorded is lost."""
+    """Do whatever records are missing until ``budget`` seconds are used up; return those that were made.
+
+    Runs that cannot go on are named and passed over, with the traceback where ``debug``; nothing that was recorded is
+    lost.
+    """
     end = time.monotonic() + budget
     done = []
     for planned in missing(names):
         if time.monotonic() >= end:
             break
-        report(f"{planned.experiment} {planned.name}")
+        name, new = f"{planned.experiment} {planned.name}", not planned.path.exists()
+        if new:  # else another job was faster, or what is there cannot be used: `run` says so
+            report(name)
         try:
-            done.append(run(planned, log=log(), stop=lambda: time.monotonic() >= end, device=device))
+            record = run(
+                planned, log=log(), stop=lambda: time.monotonic() >= end, device=device, keep_weights=keep_weights
+            )
         except Interrupted as reason:
-            report(f"{planned.experiment} {planned.name}: {reason}; call again to go on")
-        except PASSED_OVER as reason:
-            report(f"passed over: {planned.experiment} {planned.name}: {reason}")
+            report(f"{name}: {reason}; call again to go on")
+        except Exception as error:  # whatever it is, the next run may do better
+            report(f"passed over: {name}: {said(error)}")
+            if debug:
+                report(traceback.format_exc())
+        else:
+            done += [record] * new
     return done
+
+
+def jobs(count: int, words: Iterable[str]) -> int:
+    """So many campaigns at once, each a process with these words of the command line; locks keep them off each other's
+    runs. Returns the worst of their exit codes. When this process is stopped, they are stopped as well."""
+    threads = str(max(1, (os.cpu_count() or 1) // count))
+    environment = {"OMP_NUM_THREADS": threads} | os.environ
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", PACKAGE.name, "campaign", *words]
+    started = []
+    try:
+        for _ in range(count):  # in sessions of their own: Ctrl-C reaches this process alone
+            started.append(subprocess.Popen(command, env=environment, start_new_session=True))
+        return max(abs(job.wait()) for job in started)
+    finally:
+        for job in started:
+            job.terminate()
+        for job in started:
+            job.wait()
 
 
 def _recorded(names: Iterable[str]) -> set[str]:
@@ -251,28 +340,36 @@ def commit() -> str:
     return f"content:{digest.hexdigest()}"
 
 
-def fingerprint(data: Splits) -> str:
-    """SHA-256 of values, positions and padding of all splits; labels and masks are not in it."""
+def fingerprint(data: Splits, labels: bool = True) -> str:
+    """SHA-256 of all splits, aux included: "v2:...". labels=False: as it was once, without aux, for older records."""
     digest = hashlib.sha256()
     for tokens in data:
-        for tensor in (tokens.values, tokens.positions, tokens.real):
+        tensors = [(name, getattr(tokens, name)) for name in ("values", "positions", "real")]
+        if labels:
+            aux = {key: t for part in vars(tokens).values() if isinstance(part, dict) for key, t in part.items()}
+            tensors += [(key, aux[key]) for key in sorted(aux)]
+        for name, tensor in tensors:
+            if labels:
+                digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode())
             digest.update(np.ascontiguousarray(tensor.cpu().numpy()))
-    return digest.hexdigest()
+    return "v2:" * labels + digest.hexdigest()
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Keep other processes off a run. The lock goes with the process, however it ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if int(os.environ.get("WORLD_SIZE", 1)) > 1:  # under `accelerate launch` all processes share one run
-        yield
-        return
-    lock = filelock.FileLock(path.with_suffix(".lock"), blocking=False)
+def _locked(checkpoint: Path) -> Iterator[None]:
+    """Keep other processes off a run. The lock goes with the process, however it ends; its file stays only where there
+    is a run to go on with."""
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    path = checkpoint.with_suffix(".lock")
+    lock = filelock.FileLock(path, blocking=False)
     try:
         lock.acquire()
     except filelock.Timeout as error:
-        raise Busy(f"another process is at work on {path.stem}") from error
+        raise Busy(f"another process is at work on {checkpoint.stem}") from error
     try:
         yield
     finally:
         lock.release()
+        if not any(checkpoint.parent.glob(f"{glob.escape(checkpoint.stem)}.*safetensors")):
+            with suppress(OSError):
+                path.unlink()

@@ -67,6 +67,6 @@ EXPERIMENTS = Registry(
 
 def experiment(name: str) -> type:
     """The class of an experiment. ValueError for a name that is none."""
-    if name not in EXPERIMENTS:
+    if type(name) is not str or name not in EXPERIMENTS:
         raise ValueError(f"experiment is {name!r}; choose one of {', '.join(EXPERIMENTS)}")
     return EXPERIMENTS[name]

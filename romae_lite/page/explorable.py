@@ -13,16 +13,22 @@ The contract of the page, which the browser tests hold every explorable to:
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from pathlib import Path
 
+import numpy as np
+
+from ..lab.planned import Planned
+from ..lab.records import Record, load_all
 from . import svg
 from .palette import colour_css
 
 HERE = Path(__file__).parent
+Drawable = tuple[Record, dict[str, np.ndarray]]  # a run and the arrays beside its record
+LARGEST = 1e9  # no number that a figure shows is larger
 
 
 @cache
@@ -36,7 +42,8 @@ class Explorable:
     """One interactive figure.
 
     name: what the page calls it.
-    script: the drawing, a .js file whose function `explorable(root, data, kit)` fills the figure.
+    script: the drawing, a .js file whose function `explorable(root, data, kit)` fills the figure. Where there are data.
+    needs: what of this folder the drawing uses beside runtime.js: "romae" for a model that runs in the page.
     data: what it draws, anything that JSON can say (no NaN). None: nothing to interact with, only the still picture.
     title, caption: plain text above and below.
     fallback: the still picture as an SVG string, made from the same data.
@@ -49,6 +56,7 @@ class Explorable:
     caption: str
     fallback: str
     script: Path | None = None
+    needs: tuple[str, ...] = ()
     height: int = 380
 
     def __post_init__(self):
@@ -71,11 +79,11 @@ class Explorable:
         if self.data is None:
             return f'{style}<figure class="romae-explorable romae-static" data-still="{name}">{inside}</figure>'
         payload = json.dumps(self.data, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
-        module = asset(self.script)
+        module, library = asset(self.script), "\n".join(asset(HERE / f"{n}.js") for n in ("runtime", *self.needs))
         # A class made from the content, not an id: the same figure may stand twice on a page, and git diffs stay quiet.
         key = "romae-" + hashlib.sha256(f"{payload}{module}{self.title}".encode()).hexdigest()[:12]
         script = (
-            f'(() => {{"use strict";\n{asset(HERE / "runtime.js")}\n{module}\n'
+            f'(() => {{"use strict";\n{library}\n{module}\n'
             f'kit.mount("{key}", explorable, {payload}, {self.height});\n}})();'
         )
         figure = f'<figure class="romae-explorable {key}" data-explorable="{name}">{inside}</figure>'
@@ -83,6 +91,74 @@ class Explorable:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": f"<Explorable {self.name}: {self.title}>"}
+
+
+def checked(arrays: Mapping[str, np.ndarray], within: Mapping[str, int | str] | None = None, **shapes: str) -> dict:
+    """The arrays that a figure draws, once they are what it expects: in float64, or int64 where `within` names them.
+
+    shapes: the dimensions of each array, "S N 2": a letter stands for one number of at least 1 throughout. within: an
+    array of indices -> their number (or its letter): whole numbers from 0 to below it. All others must be finite and
+    at most LARGEST. ValueError names the array that is missing or does not fit.
+    """
+    if missing := sorted(set(shapes) - set(arrays)):
+        raise ValueError(f"arrays lack {', '.join(missing)}")
+    found, sizes = {}, {}
+    for name, shape in shapes.items():
+        array, dims = np.asarray(arrays[name], dtype=np.float64), shape.split()
+        fits = array.ndim == len(dims) and array.size > 0
+        if not fits or any(
+            n != (int(d) if d.isdigit() else sizes.setdefault(d, n)) for d, n in zip(dims, array.shape, strict=True)
+        ):
+            known = ", ".join(str(sizes.get(d, d)) for d in dims)
+            raise ValueError(f"{name} has shape {np.shape(arrays[name])}; expected ({known})")
+        if not (np.abs(array) <= LARGEST).all():
+            raise ValueError(f"{name} holds values that are not finite, or beyond {LARGEST:g}")
+        found[name] = array
+    for name, limit in (within or {}).items():
+        limit = sizes[limit] if isinstance(limit, str) else limit
+        if (found[name] % 1 != 0).any() or found[name].min() < 0 or found[name].max() >= limit:
+            raise ValueError(f"{name} must hold whole numbers from 0 to {limit - 1}")
+        found[name] = found[name].astype(int)
+    return found
+
+
+def parts(start: np.ndarray, count: int, length: int) -> list[int]:
+    """Where ``count`` parts of an array begin that lie one after the other, and where the last one ends. ValueError
+    where they do not fill it."""
+    if len(start) != count + 1 or start[0] != 0 or start[-1] != length or (np.diff(start) < 1).any():
+        raise ValueError(f"start is {start.tolist()}; it must lead from 0 to {length} in {count} parts")
+    return start.astype(int).tolist()
+
+
+def drawn(
+    name: str, title: str, command: str, groups: Iterable[Sequence[Record]],
+    draw: Callable[[list[Drawable]], Explorable], root: Path | None = None,
+) -> Explorable:  # fmt: skip
+    """A figure of recorded runs: of each group the first one that can be drawn, together with those chosen before it.
+
+    The caption names the files whose arrays cannot be drawn, with the reason, and what lies among the records of the
+    command's experiment and is none. Where nothing can be drawn, `not_recorded` takes the figure's place.
+
+    groups: runs in the order in which they are wanted. draw: makes the figure of one run from each group, as far as
+    there are any, each with its arrays. command: records a run.
+    """
+    result, chosen, reasons = None, [], []
+    for runs in groups:
+        for run in runs:
+            try:
+                with np.errstate(over="raise", invalid="raise"):
+                    result = draw(with_run := [*chosen, (run, run.arrays)])
+            # Whatever a file holds, it must not stop the book: arrays may be wrong in any way, and so may the error be.
+            except Exception as error:
+                said = error if isinstance(error, ValueError | OSError) else repr(error)
+                reasons.append(f"{run.path.with_suffix('.npz').name} cannot be used ({said}).")
+            else:
+                chosen = with_run
+                break
+    reasons += [f"{path.name} {reason}." for path, reason in load_all(root, Planned.of(command).experiment).problems]
+    if result is None:
+        return not_recorded(name, title, command, reasons)
+    return replace(result, caption=" ".join([result.caption, *reasons]))
 
 
 def not_recorded(name: str, title: str, command: str, reasons: Sequence[str] = ()) -> Explorable:

@@ -2,49 +2,95 @@
 
 import difflib
 import inspect
+import re
 import textwrap
+from dataclasses import fields
 from typing import TypeVar
 
 from ..lab.experiment import Experiment
+from ..training import accelerator_for
 
 E = TypeVar("E", bound=Experiment)
 
+SCALAR = (type(None), bool, int, float, str)
+LITERAL = (*SCALAR, list, tuple, dict, set)  # what papermill can write into a cell
+IPYTHON = re.compile(r"_{1,3}|_i{1,3}|_i?\d+|_[iod]h|_exit_code|__\w+__")  # names that IPython sets: _, _i, _12
+
 
 class Parameters:
-    """Catches misspelt and ill-typed papermill parameters, which papermill itself lets pass.
+    """Refuses papermill parameters that are misspelt, ill-typed or named like something else; papermill takes them all.
 
-    Made in the set-up cell, it remembers the names that exist; whatever is new by the time `apply` is first called was
-    set in the parameters cell or by ``papermill -p``, and must be a setting of the experiment. Cells may be run again.
+    Made at the end of the set-up cell, it remembers the names and values there. A literal that is new when `apply` is
+    first called was set in the parameters cell or by ``papermill -p``, and must be a parameter of the chapter. A name
+    of the set-up cell that was overwritten gets its value back before the next cell runs, and is refused by `apply`.
+    Cells may be run again; a parameter that is added then needs the set-up cell, too.
     """
 
     def __init__(self, namespace: dict):
-        for earlier in [value for value in namespace.values() if isinstance(value, Parameters)]:
-            for name in earlier.given or ():  # the parameters cell, which comes next, sets them anew
-                namespace.pop(name, None)
-        self.before, self.given = set(namespace), None
+        earlier = [value for value in namespace.values() if isinstance(value, Parameters)]
+        for old in earlier:  # the parameters cell, which comes next, sets its names anew
+            old._stop()
+            for name in [name for name, value in namespace.items() if old._may_be_given(name, value)]:
+                del namespace[name]
+        names = [name for name in (earlier[0].setup if earlier else namespace) if name in namespace]
+        self.setup = {name: namespace[name] for name in names if not IPYTHON.fullmatch(name)}
+        self.namespace, self.given, self.overwritten = namespace, None, set()
+        self.shell = namespace["get_ipython"]() if "get_ipython" in namespace else None
+        if self.shell:
+            self.shell.events.register("pre_run_cell", self._put_back)
 
-    def apply(self, experiment: E, namespace: dict, **others: tuple[type, float]) -> E:
+    def apply(self, experiment: E | type[E], **others: tuple) -> E:
         """The experiment with the parameters put in.
 
-        others: parameters that are no settings of the experiment, as name=(type, least value).
+        experiment: or its class, where the chapter has the parameter `preset`, which chooses what to start from.
+        others: parameters that are no settings of the experiment, as name=(type[, least value[, largest value]]).
         Raises TypeError or ValueError naming the parameter and what it accepts.
         """
         if self.given is None:  # once: what is new after this are the chapter's own names
-            found = namespace.items()
-            self.given = {k for k, v in found if k not in self.before and not k.startswith("_") and v is not self}
-        new = {name: namespace[name] for name in self.given if name in namespace}
-        settings = {name: value for name, value in new.items() if name not in others}
-        known = [*experiment.config(), *others]
-        for name in settings:
+            self._put_back()
+            self._stop()
+            self.given = [name for name, value in self.namespace.items() if self._may_be_given(name, value)]
+        if self.overwritten:
+            names = ", ".join(map(repr, sorted(self.overwritten)))
+            raise TypeError(f"{names} is no parameter of this chapter: its first cell has something else of that name")
+        if isinstance(experiment, type):
+            others["preset"] = (str,)
+        given = {name: self.namespace[name] for name in self.given if name in self.namespace}
+        known = sorted({*others, *(field.name for field in fields(experiment))})
+        for name, value in given.items():
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f" Did you mean {close[0]!r}?" if close else ""
-                raise TypeError(f"{name!r} is no parameter of this chapter.{hint} It has {', '.join(sorted(known))}")
-        for name, (kind, least) in others.items():
-            value = new.get(name)
-            if type(value) is not kind or value < least:
-                raise TypeError(f"{name} is {value!r}; it must be {kind.__name__}, at least {least}")
-        return experiment.replace(**settings)
+                raise TypeError(f"{name!r} is no parameter of this chapter.{hint} It has {', '.join(known)}")
+            if not isinstance(value, SCALAR):
+                raise TypeError(f"{name} is {value!r}; it must be a number, a string, True, False or None")
+        for name, (kind, *bounds) in others.items():
+            value = given.get(name)
+            if type(value) is not kind or (bounds and value < bounds[0]) or (bounds[1:] and value > bounds[1]):
+                limits = (f"{words} {bound}" for words, bound in zip(("at least", "at most"), bounds, strict=False))
+                raise TypeError(f"{name} is {value!r}; it must be {', '.join((kind.__name__, *limits))}")
+        if isinstance(experiment, type):
+            experiment = experiment.preset(given["preset"])
+        experiment = experiment.replace(**{name: value for name, value in given.items() if name not in others})
+        accelerator_for(experiment.precision)  # ValueError where this machine lacks it
+        return experiment
+
+    def _may_be_given(self, name: str, value) -> bool:
+        """Whether the parameters cell or papermill may have set this name."""
+        return name not in self.setup and isinstance(value, LITERAL) and not IPYTHON.fullmatch(name)
+
+    def _put_back(self, cell=None) -> None:
+        """Note what has overwritten a name of the set-up cell, and give the name its value back."""
+        for name, value in {"parameters": self, **self.setup}.items():
+            if self.namespace.get(name) is not value:
+                self.overwritten.add(name)
+                self.namespace[name] = value
+
+    def _stop(self) -> None:
+        """From here on names are the chapter's."""
+        if self.shell:
+            self.shell.events.unregister("pre_run_cell", self._put_back)
+            self.shell = None
 
 
 class Source:

@@ -41,6 +41,22 @@ const kit = {
     return out;
   },
 
+  // --- numbers ------------------------------------------------------------------------------------------------------
+  // Radians per unit of position of each pair of channels, as `romae_lite.rope.frequencies` has it.
+  frequencies(dim, p, base) {
+    const kept = Math.floor(p * dim / 2 + 1e-9);  // 0.7 * 180 / 2 is 62.99999999999999
+    return Array.from({length: dim / 2}, (_, i) => i < kept ? base ** (-2 * i / dim) : 0);
+  },
+  random(seed) {  // mulberry32: uniform numbers in [0, 1), the same ones everywhere
+    let s = seed * 0x9E3779B9 >>> 0;
+    return () => {
+      s = s + 0x6D2B79F5 >>> 0;
+      let z = Math.imul(s ^ s >>> 15, s | 1);
+      z ^= z + Math.imul(z ^ z >>> 7, z | 61);
+      return ((z ^ z >>> 14) >>> 0) / 2 ** 32;
+    };
+  },
+
   // --- controls: native inputs, so that keyboard, touch and screen readers work by themselves ----------------------------
   slider({label, min, max, step = 1, value, format = String, describe = format, change}) {
     const input = kit.el("input", {type: "range", min, max, step, value}), output = kit.el("output", {"aria-hidden": "true"});

@@ -102,8 +102,12 @@ def pictures(angle: np.ndarray) -> np.ndarray:
 def film(angle: np.ndarray, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """What the camera sees: share * picture + (1 - share) * noise, uniform in [0, 255): (..., 576) uint8.
 
-    angle in radians and share of the picture's contrast, both (...,).
+    angle in radians and share of the picture's contrast, in [0, 1], both (...,).
     """
+    if angle.shape != share.shape or not np.isfinite(angle).all():
+        raise ValueError(f"angle has shape {angle.shape}, share {share.shape}; they must agree, and angles be finite")
+    if not ((share >= 0) & (share <= 1)).all():
+        raise ValueError(f"share lies in [{share.min()}, {share.max()}]; it must lie in [0, 1]")
     clean = np.floor(pictures(angle + rng.normal(0, SHAKE, angle.shape)))
     noise = rng.random(clean.shape, np.float32) * 255
     return (share[..., None].astype(np.float32) * (clean - noise) + noise).astype(np.uint8)

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, seeded_build, setting
-from ..model import ModelConfig, RoMAEPredictor, size
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting, sized
+from ..model import ModelConfig, RoMAEPredictor, device_of, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
+from ..training import seeded_build
 from . import rivals as predictors
 from .data import SIZE, STEPS, generate
 
@@ -34,7 +35,7 @@ class Pendulum(Experiment):
         ("paper", 5, {"readout": "frame"}),
         ("paper", 5, {"pixels": "true"}),
     )
-    deviations = ("D1", "D2", "D6", "D13", "D22", "D23", "D24", "D25")
+    deviations = ("D1", "D2", "D6", "D13", "D22", "D23", "D24", "D25", "D43")
 
     epochs: int = setting(50, "passes over the training set", low=1)
     batch: int = setting(16, "clips per step", low=1)
@@ -53,11 +54,17 @@ class Pendulum(Experiment):
         choices=("authors", "true"),
     )  # fmt: skip
     mirror: bool = setting(False, "show each training clip mirrored half of the time")
-    encoder: str = setting("pendulum", "size of the encoder")
+    encoder: str = setting("pendulum", "size of the encoder", check=sized)
     cls: bool = setting(True, "use a [CLS] token")
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
     position_scale: float = setting(1.0, "factor on the numbers of the frames", low=1e-6, high=1e6)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.readout == "cls" and not self.cls:
+            raise ValueError("cls is False, but readout 'cls'; angles cannot be read from a token that is not there")
+        self.model_config()  # names what the model cannot have
 
     @classmethod
     def paper(cls) -> "Pendulum":
@@ -109,11 +116,14 @@ class Pendulum(Experiment):
 
     # Model ----------------------------------------------------------------------------------------------------------
 
-    def build(self, seed: int) -> RoMAEPredictor:
-        config = ModelConfig(
+    def model_config(self) -> ModelConfig:
+        return ModelConfig(
             patch=SIZE * SIZE, axes=1, encoder=size(self.encoder), cls=self.cls,
             positions=PositionEncoding(kind=self.encoding, p=self.p),
         )  # fmt: skip
+
+    def build(self, seed: int) -> RoMAEPredictor:
+        config = self.model_config()
         if self.readout == "frame":
             return seeded_build(seed, lambda: RoMAEPredictor(config, outputs=2, pool="token"))
         return seeded_build(seed, lambda: RoMAEPredictor(config, outputs=2 * self.keep_frames, pool="cls"))
@@ -125,15 +135,15 @@ class Pendulum(Experiment):
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         if self.mirror:
-            flip = torch.rand(len(batch), generator=generator) < 0.5
-            batch = mirrored(batch, flip.to(batch.device))
+            batch = mirrored(batch, torch.rand(len(batch), generator=generator) < 0.5)
+        batch = batch.to(device_of(model))
         return (self.answers(model, batch).float() - batch.aux["target"]).square().mean()
 
     @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 250) -> np.ndarray:
         """Sine and cosine for every frame, (n, N, 2) float64."""
         model.eval()
-        device = next(model.parameters()).device
+        device = device_of(model)
         parts = [self.answers(model, tokens[i : i + batch].to(device)).cpu() for i in range(0, len(tokens), batch)]
         return torch.cat(parts).double().numpy()
 
@@ -178,42 +188,16 @@ class Pendulum(Experiment):
         return {f"{key}_{name}": v for name, guess in guesses.items() for key, v in self.score(guess, test).items()}
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For figures and the explorable.
+        """What the figures draw (`figure.recorded`)."""
+        from .figure import recorded
 
-        by_share (10,), by_number (100,)  mse by the share of the picture left (tenths; nan where none) and by frame
-        mse_half     mse where only every other of the kept frames is shown
-        mse_later    mse where all frames are said to come 20 steps later
-        frames (4, N, 576) uint8, numbers, share (4, N), angles (4, 100), prediction (4, N, 2): four test clips
-        """
-        test = data.test
-        prediction, target = self.predict(model, test), test.aux["target"].double().numpy()
-        square = ((prediction - target) ** 2).mean(-1)  # (n, N)
-        number = (test.positions[..., 0] / self.position_scale).round().long().numpy()
-        tenth = np.minimum((test.aux["share"].numpy() * 10).astype(int), 9)
-        half = test._map(lambda t: t[:, ::2] if t.ndim > 1 and t.shape[1] == self.keep_frames else t)
-        later = replace(test, positions=test.positions + 20 * self.position_scale)
-        few = slice(0, 4)
-        return {
-            "by_share": _means(square, tenth, 10), "by_number": _means(square, number, STEPS),
-            "mse_half": np.float64(self.score(self.predict(model, half), half)["mse"]),
-            "mse_later": np.float64(self.score(self.predict(model, later), later)["mse"]),
-            "frames": grey(test[few]).astype(np.uint8), "numbers": number[few].astype(np.int8),
-            "share": test.aux["share"][few].numpy(), "angles": test.aux["angles"][few].numpy(),
-            "prediction": prediction[few].astype(np.float32),
-        }  # fmt: skip
+        return recorded(self, model, data)
 
 
 def grey(tokens: Tokens) -> np.ndarray:
     """Grey levels as the camera gave them, whole numbers from 0 to 255: (n, N, 576) float32."""
     mean, std = tokens.aux["grey"].T[:, :, None, None]
     return ((tokens.values * std + mean) * 255).round().cpu().numpy()
-
-
-def _means(value: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
-    """Mean of value within each group, nan where it is empty: (groups,)."""
-    count = np.bincount(group.ravel(), minlength=groups)
-    total = np.bincount(group.ravel(), value.ravel(), groups)
-    return np.divide(total, count, out=np.full(groups, np.nan), where=count > 0)
 
 
 def mirrored(batch: Tokens, flip: Tensor) -> Tokens:

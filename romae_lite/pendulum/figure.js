@@ -24,30 +24,30 @@ function explorable(root, data, kit) {
 
   // --- controls ------------------------------------------------------------------------------------------------------
   root.append(kit.el("style", {}, `
-    .romae-explorable .pe-top{display:flex;flex-wrap:wrap;gap:.35rem .9rem;align-items:center;margin:0 0 .5rem}
-    .romae-explorable .pe-top>div{display:flex;flex-wrap:wrap;gap:.3rem}
-    .romae-explorable .pe-main{display:grid;gap:.5rem 1.4rem;grid-template-columns:minmax(0,1fr);align-items:start}
-    @container (min-width:600px){.romae-explorable .pe-main{grid-template-columns:15.5rem minmax(0,1fr)}}
-    .romae-explorable .pe-camera{position:relative;width:min(100%,15.5rem);aspect-ratio:1;margin:0 auto;cursor:ew-resize}
-    .romae-explorable .pe-camera canvas{width:100%;height:100%;display:block;border-radius:6px;image-rendering:pixelated}
-    .romae-explorable .pe-camera svg{position:absolute;inset:0;height:100%;pointer-events:none}
-    .romae-explorable .pe-what{text-align:center;font-size:.86em;margin:.3rem 0 0;min-height:1.4em;font-variant-numeric:tabular-nums}
-    .romae-explorable .pe-head{display:flex;gap:.5rem;font-size:.84em;padding:0}
-    .romae-explorable .pe-head span:first-child{flex:1}
-    .romae-explorable .pe-head span,.romae-explorable .pe-legend b{width:6.2em;text-align:right}
-    .romae-explorable .pe-head span:first-child{text-align:left}
-    .romae-explorable .pe-legend{margin-top:.5rem}
-    .romae-explorable .pe-legend>button{display:flex;align-items:center;gap:.5em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left;font-size:.93em}
-    .romae-explorable .pe-legend>button svg{width:28px;height:10px;flex:none}
-    .romae-explorable .pe-legend>button span{flex:1}
-    .romae-explorable .pe-legend b{font-weight:600;font-variant-numeric:tabular-nums}
-    .romae-explorable .pe-legend>button[aria-pressed=false] span{text-decoration:line-through}
-    .romae-explorable .pe-legend>button[aria-pressed=false] svg{opacity:.25}`));
+    .romae-explorable .pd-top{display:flex;flex-wrap:wrap;gap:.35rem .9rem;align-items:center;margin:0 0 .5rem}
+    .romae-explorable .pd-top>div{display:flex;flex-wrap:wrap;gap:.3rem}
+    .romae-explorable .pd-main{display:grid;gap:.5rem 1.4rem;grid-template-columns:minmax(0,1fr);align-items:start}
+    @container (min-width:600px){.romae-explorable .pd-main{grid-template-columns:15.5rem minmax(0,1fr)}}
+    .romae-explorable .pd-camera{position:relative;width:min(100%,15.5rem);aspect-ratio:1;margin:0 auto;cursor:ew-resize}
+    .romae-explorable .pd-camera canvas{width:100%;height:100%;display:block;border-radius:6px;image-rendering:pixelated}
+    .romae-explorable .pd-camera svg{position:absolute;inset:0;height:100%;pointer-events:none}
+    .romae-explorable .pd-what{text-align:center;font-size:.86em;margin:.3rem 0 0;min-height:1.4em;font-variant-numeric:tabular-nums}
+    .romae-explorable .pd-head{display:flex;gap:.5rem;font-size:.84em;padding:0}
+    .romae-explorable .pd-head span:first-child{flex:1}
+    .romae-explorable .pd-head span,.romae-explorable .pd-legend b{width:6.2em;text-align:right}
+    .romae-explorable .pd-head span:first-child{text-align:left}
+    .romae-explorable .pd-legend{margin-top:.5rem}
+    .romae-explorable .pd-legend>button{display:flex;align-items:center;gap:.5em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left;font-size:.93em}
+    .romae-explorable .pd-legend>button svg{width:28px;height:10px;flex:none}
+    .romae-explorable .pd-legend>button span{flex:1}
+    .romae-explorable .pd-legend b{font-weight:600;font-variant-numeric:tabular-nums}
+    .romae-explorable .pd-legend>button[aria-pressed=false] span{text-decoration:line-through}
+    .romae-explorable .pd-legend>button[aria-pressed=false] svg{opacity:.25}`));
   const icon = d => kit.svg("svg", {viewBox: "0 0 10 10", "aria-hidden": "true"}, kit.svg("path", {d}));
   const play = kit.button("", {class: "romae-button"}, () => timer ? stop() : start());
   const clipButtons = clips.map((_, i) => kit.button(`Clip ${i + 1}`, {class: "romae-button"}, () => { c = i; drawCurve(); update(); }));
   const canvas = kit.el("canvas", {width: size, height: size}), needles = kit.svg("svg", {viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true"});
-  const camera = kit.el("div", {class: "pe-camera", role: "img"}, canvas, needles), what = kit.el("p", {class: "pe-what", "aria-hidden": "true"});
+  const camera = kit.el("div", {class: "pd-camera", role: "img"}, canvas, needles), what = kit.el("p", {class: "pd-what", "aria-hidden": "true"});
   const curve = kit.el("div"), graph = kit.svg("svg", {}), marker = kit.svg("g", {});
   curve.append(graph);
   const slider = kit.slider({label: "Frame", min: 0, max: last, value: frame, describe, change: f => { stop(); go(f); }});
@@ -64,10 +64,10 @@ function explorable(root, data, kit) {
   const truthRow = row("the truth", "currentColor", "", truth, () => truth = !truth);
   const rows = models.map((m, i) => row(m.name, `var(--romae-${m.colour})`, m.dash, shown[i], () => shown[i] = !shown[i]));
   root.append(
-    kit.el("div", {class: "pe-top"}, play, kit.el("div", {role: "group", "aria-label": "Clip"}, ...clipButtons)),
-    kit.el("div", {class: "pe-main"}, kit.el("div", {}, camera, what), kit.el("div", {}, curve, kit.el("div", {class: "romae-row"}, slider.node))),
-    kit.el("div", {class: "pe-legend"},
-      kit.el("div", {class: "pe-head romae-faint"}, kit.el("span", {}, "show"), kit.el("span", {}, "off by"), kit.el("span", {}, "MSE × 1000")),
+    kit.el("div", {class: "pd-top"}, play, kit.el("div", {role: "group", "aria-label": "Clip"}, ...clipButtons)),
+    kit.el("div", {class: "pd-main"}, kit.el("div", {}, camera, what), kit.el("div", {}, curve, kit.el("div", {class: "romae-row"}, slider.node))),
+    kit.el("div", {class: "pd-legend"},
+      kit.el("div", {class: "pd-head romae-faint"}, kit.el("span", {}, "show"), kit.el("span", {}, "off by"), kit.el("span", {}, "MSE × 1000")),
       truthRow.node, ...rows.map(r => r.node)));
 
   // --- the camera --------------------------------------------------------------------------------------------------------
@@ -124,11 +124,11 @@ function explorable(root, data, kit) {
     for (const v of [0, 25, 50, 75, 99]) parts.push(kit.text(across(v), base + 16, String(v), {"text-anchor": "middle"}));
     parts.push(kit.text((left + right) / 2, height - 4, "frame; bars: how much the noise leaves", {"text-anchor": "middle", class: "romae-faint"}));
     const clipped = kit.svg("svg", {x: left, y: top - 4, width: right - left, height: base - bars - top, viewBox: `${left} ${top - 4} ${right - left} ${base - bars - top}`, style: "overflow:hidden"});
-    if (truth) clipped.append(kit.svg("path", {class: "pe-truth", d: kit.path(all.map((v, f) => [across(f), up(v)])), fill: "none", "stroke-width": 1.8, style: "stroke:currentColor"}));
+    if (truth) clipped.append(kit.svg("path", {class: "pd-truth", d: kit.path(all.map((v, f) => [across(f), up(v)])), fill: "none", "stroke-width": 1.8, style: "stroke:currentColor"}));
     models.forEach((m, i) => {
       if (!shown[i]) return;
       const points = clip.numbers.map(f => [across(f), up(angle(f, i))]);
-      clipped.append(kit.svg("path", {class: `pe-model-${i}`, d: kit.path(points), fill: "none", "stroke-width": 1.9, "stroke-dasharray": m.dash, "stroke-linejoin": "round", style: `stroke:var(--romae-${m.colour})`}));
+      clipped.append(kit.svg("path", {class: `pd-model-${i}`, d: kit.path(points), fill: "none", "stroke-width": 1.9, "stroke-dasharray": m.dash, "stroke-linejoin": "round", style: `stroke:var(--romae-${m.colour})`}));
       if (!i) clipped.append(...points.map(([x, y]) => kit.svg("circle", {cx: x, cy: y, r: 2.2, style: `fill:var(--romae-${m.colour})`})));
     });
     kit.set(zone, {x: left - 8, y: top - 6, width: right - left + 16, height: base - top + 24});

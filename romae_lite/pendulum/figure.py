@@ -1,22 +1,24 @@
 """The pendulum explorable: a clip as the model sees it, frame by frame, and where everybody thinks the rod is.
 
-Frames, true angles and predictions come from a record (`Pendulum.arrays`); the Kalman smoother's answers are computed
-from the same frames when the figure is made.
+Frames, true angles and predictions, the Kalman smoother's among them, come from a record (`Pendulum.arrays`).
 """
 
 import base64
-import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from torch import nn
 
+from ..lab.experiment import Splits
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from . import rivals as predictors
 from .data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
+from .experiment import Pendulum, grey
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001
@@ -25,30 +27,60 @@ NAMES = {"best": "RoMAE, its own token", "paper": "RoMAE, from [CLS]"}
 STYLES = (("blue", ""), ("purple", "6 3"), ("vermillion", "2 3"))  # of predictors, in order: colour and dash
 
 
+def recorded(exp: Pendulum, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+    """What a run keeps for figures.
+
+    by_share (10,), by_number (100,)  mse by the share of the picture left (tenths; nan where none) and by frame
+    mse_half     mse where only every other of the kept frames is shown
+    mse_later    mse where all frames are said to come 20 steps later
+    frames (4, N, 576) uint8, numbers, share (4, N), angles (4, 100), prediction, kalman (4, N, 2): four test clips
+    """
+    test = data.test
+    prediction, target = exp.predict(model, test), test.aux["target"].double().numpy()
+    square = ((prediction - target) ** 2).mean(-1)  # (n, N)
+    number = (test.positions[..., 0] / exp.position_scale).round().long().numpy()
+    tenth = np.minimum((test.aux["share"].numpy() * 10).astype(int), 9)
+    half = test._map(lambda t: t[:, ::2] if t.ndim > 1 and t.shape[1] == exp.keep_frames else t)
+    later = replace(test, positions=test.positions + 20 * exp.position_scale)
+    few = slice(0, 4)
+    frames = grey(test[few])
+    return {
+        "by_share": _means(square, tenth, 10), "by_number": _means(square, number, STEPS),
+        "mse_half": np.float64(exp.score(exp.predict(model, half), half)["mse"]),
+        "mse_later": np.float64(exp.score(exp.predict(model, later), later)["mse"]),
+        "frames": frames.astype(np.uint8), "numbers": number[few].astype(np.int8),
+        "share": test.aux["share"][few].numpy(), "angles": test.aux["angles"][few].numpy(),
+        "prediction": prediction[few].astype(np.float32),
+        "kalman": predictors.kalman(frames, number[few]).astype(np.float32),
+    }  # fmt: skip
+
+
+def _means(value: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """Mean of value within each group, nan where it is empty: (groups,)."""
+    count = np.bincount(group.ravel(), minlength=groups)
+    total = np.bincount(group.ravel(), value.ravel(), groups)
+    return np.divide(total, count, out=np.full(groups, np.nan), where=count > 0)
+
+
 def payload(arrays: Mapping[str, np.ndarray], guesses: Mapping[str, np.ndarray]) -> dict:
     """What the page needs, as JSON, from the arrays that `Pendulum.arrays` describes and from predictions (C, N, 2) by
     name. ValueError names what is missing or misshapen."""
-    if missing := {"frames", "numbers", "share", "angles"} - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    a = {name: np.asarray(arrays[name]) for name in ("frames", "numbers", "share", "angles")}
-    given = {f"prediction of {name}": np.asarray(guess) for name, guess in guesses.items()}
-    C, N = a["numbers"].shape
-    expected = {"frames": (C, N, SIZE**2), "share": (C, N), "angles": (C, STEPS)} | dict.fromkeys(given, (C, N, 2))
-    for name, shape in expected.items():
-        found = (a | given)[name]
-        if found.shape != shape:
-            raise ValueError(f"{name} has shape {found.shape}; expected {shape}")
-        if not np.isfinite(found).all():
-            raise ValueError(f"{name} holds values that are not finite")
+    given = {f"prediction of {name}": guess for name, guess in guesses.items()}
+    a = checked(
+        {**arrays, **given}, {"frames": 256, "numbers": STEPS},
+        frames=f"C N {SIZE**2}", numbers="C N", share="C N", angles=f"C {STEPS}", **dict.fromkeys(given, "C N 2"),
+    )  # fmt: skip
+    if a["share"].min() < 0 or a["share"].max() > 1:
+        raise ValueError("share must lie in [0, 1]")
     clips = [
         {
             "frames": base64.b64encode(a["frames"][c].astype(np.uint8).tobytes()).decode(),
-            "numbers": a["numbers"][c].astype(int).tolist(),
+            "numbers": a["numbers"][c].tolist(),
             "share": np.rint(100 * a["share"][c]).astype(int).tolist(),
             "angles": _whole(a["angles"][c]),
-            "guesses": [_whole(guess[c]) for guess in given.values()],
+            "guesses": [_whole(a[name][c]) for name in given],
         }
-        for c in range(C)
+        for c in range(len(a["frames"]))
     ]
     return {
         "size": SIZE, "steps": STEPS, "scale": SCALE, "centre": (CENTRE + 0.5) * SIZE / CANVAS,
@@ -121,10 +153,11 @@ def still(data: dict, clip: int = 0) -> str:
 def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None, source: str = "") -> Explorable:
     """The figure from the arrays of `Pendulum.arrays`; `more` holds predictions of other models for the same clips, by
     name, and `source` says in the caption where all of it comes from."""
-    if missing := {"frames", "numbers", "prediction"} - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    kalman = predictors.kalman(np.float32(arrays["frames"]), np.asarray(arrays["numbers"]))
-    data = payload(arrays, {name: arrays["prediction"], **(more or {}), "Kalman, told the physics": kalman})
+    a = checked(arrays, {"numbers": STEPS}, frames=f"C N {SIZE**2}", numbers="C N", prediction="C N 2")
+    smoothed = arrays.get("kalman")
+    if smoothed is None:  # a record of before it was kept
+        smoothed = predictors.kalman(np.float32(a["frames"]), a["numbers"])
+    data = payload(arrays, {name: arrays["prediction"], **(more or {}), "Kalman, told the physics": smoothed})
     data["start"] = opening(data)
     return Explorable(
         name="pendulum",
@@ -141,30 +174,16 @@ def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None,
 
 @figure("pendulum")
 def from_results(root: Path | None = None) -> Explorable:
-    """The figure from the first seeds of the presets "best" and "paper" under results/pendulum, or from one of them."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    """The figure from the first seeds of the presets "best" and "paper", or from one of them."""
 
-    folder = (Path(root) if root else records.results_dir()) / "pendulum"
-    found, reasons = {}, []
-    paths = [p for p in folder.glob("*.npz") if re.fullmatch(r"(best|paper)-s\d+", p.stem)]
-    for path in sorted(paths, key=lambda p: int(p.stem.split("-s")[1])):
-        preset = path.stem.split("-")[0]
-        if preset in found:
-            continue
-        try:
-            found[preset] = records.load(path.with_suffix(".json")), records.load_arrays(path)
-            payload(found[preset][1], {"it": found[preset][1]["prediction"]})
-        except (ValueError, OSError, KeyError) as error:
-            found.pop(preset, None)
-            reasons.append(f"{path.name} cannot be used ({error})")
-    presets = [preset for preset in NAMES if preset in found]
-    if not presets:
-        return not_recorded("pendulum", "Where is the rod?", COMMAND, reasons)
-    _, arrays = found[presets[0]]
-    same = [p for p in presets if np.array_equal(found[p][1]["frames"], arrays["frames"])]
-    said = [f"preset {p}, seed {found[p][0].seed}, MSE {found[p][0].metrics['mse']:.5f} on 1000 clips" for p in same]
-    source = f"Recorded runs: {'; '.join(said)}. Kalman is a smoother that knows the equation of motion. "
-    source += f"To repeat: {found[presets[0]][0].command}."
-    if reasons:
-        source += f" Skipped: {'; '.join(reasons)}."
-    return explorable(arrays, NAMES[presets[0]], {NAMES[p]: found[p][1]["prediction"] for p in same[1:]}, source)
+    def draw(runs: list[Drawable]) -> Explorable:
+        (first, arrays), *others = runs
+        if any(not np.array_equal(more.get("frames"), arrays["frames"]) for _, more in others):
+            raise ValueError(f"its clips are not those of {first.path.stem}")
+        said = [f"preset {r.preset}, seed {r.seed}, MSE {r.metrics['mse']:.5f} on 1000 clips" for r, _ in runs]
+        source = f"Recorded runs: {'; '.join(said)}. Kalman is a smoother that knows the equation of motion. "
+        source += f"To repeat: {first.command}."
+        return explorable(arrays, NAMES[first.preset], {NAMES[r.preset]: a["prediction"] for r, a in others}, source)
+
+    groups = [Pendulum.best().records(root), Pendulum.paper().records(root)]
+    return drawn("pendulum", "Where is the rod?", COMMAND, groups, draw, root)

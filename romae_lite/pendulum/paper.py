@@ -19,3 +19,22 @@ CLAIMS = (
         ),
     ),
 )  # fmt: skip
+
+PROTOCOL = {
+    "pendulum": (
+        {
+            "source": "Tables 14 and 15; D.4",
+            "settings": {
+                "training_set": 2000, "n_test": 1000, "epochs": 50, "batch": 16, "lr": 3e-4, "warmup": 1000,
+                "schedule": "cosine", "optimizer": "adamw", "beta1": 0.9, "beta2": 0.999, "weight_decay": 0.01,
+                "clip": 1.0, "precision": "fp32", "encoder": "pendulum", "parameters": "37.4K", "cls": True,
+                "encoding": "rope", "p": 0.75, "position_scale": 1.0, "keep_frames": 50,
+            },
+            "remarks": {
+                "clip": "their code: none", "readout": "their code: [CLS]", "pixels": "their code: 0.002 and 0.0021",
+                "parameters": "without the patch projection and head of the script, whose model has 77,262",
+                "n_valid": "their code: 1000",
+            },
+        },
+    ),
+}  # fmt: skip

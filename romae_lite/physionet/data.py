@@ -9,11 +9,9 @@ into the book's one shape.
 import hashlib
 import io
 import re
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from lzma import LZMAError
 from pathlib import Path
 from zipfile import BadZipFile
 from zlib import error as ZlibError
@@ -22,7 +20,7 @@ import numpy as np
 import torch
 
 from ..files import atomic_write
-from ..lab.data import DataError, NotHere, changed, data_root
+from ..lab.data import DataError, NotHere, changed, data_root, limited, members
 from ..tokens import Tokens
 
 HORIZON = 48 * 60  # minutes of a record
@@ -32,7 +30,8 @@ FINGERPRINT = "fbc29b2217cc130c9a6bb56762e9f38f0d082c373b652d6f9ee24d260ed65e2a"
 EMPTY = (140501, 140936, 141264, 142731, 142998, 143656, 145611, 147514, 150309, 150649)  # nothing after admission
 PREPARED = "physionet2012.npz"
 SETS = ("set-a", "set-b")
-PACKED = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz")
+PACKED = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar")
+LARGEST = 10**6  # bytes of a record's text; the longest of the 8000 has 23,826
 
 # channel: (unit, typical value, spread between patients, spread within a patient, measurements per day, share of
 # patients who have it). The last five serve `simulated` alone; they are rounded from the real records.
@@ -135,11 +134,19 @@ def parse(text: str, where: str) -> tuple[int, list[tuple[int, int, float]]]:
             minute, value = 60 * int(hour) + int(past), float(value)
             good = len(time) == 5 and (hour + past).isdigit() and past < "60"
             good = good and minute <= HORIZON and abs(value) < 1e30 and "_" not in line  # float32; float() takes 1_0
-            if name == "RecordID":
+            if name == "RecordID" and good:
+                if not (value.is_integer() and 0 < value < 2**31 and record in (None, value)):
+                    before = f", and {record} before" if record else ""
+                    raise DataError(
+                        f"{where}: line {number}: RecordID is {value:.15g}{before}; expected one whole number from 1 "
+                        "to 2**31 - 1"
+                    )
                 record = int(value)
             elif good and not ((channel := _INDEX[name]) in _MISSING and value == -1):
                 rows.append((minute, channel, value))
-        except (ValueError, KeyError, OverflowError):
+        except DataError:
+            raise
+        except (ValueError, KeyError):
             good = False
         if not good:
             raise DataError(f"{where}: line {number} is {line[:60]!r}; expected hh:mm up to 48:00, parameter, number")
@@ -151,10 +158,10 @@ def parse(text: str, where: str) -> tuple[int, list[tuple[int, int, float]]]:
 
 
 def texts(folder: Path, skip_bad: bool = False) -> Iterator[tuple[str, str | DataError]]:
-    """(name, text) of every record in a folder that holds set-a and set-b, unpacked or as .tar.gz, .tar.xz or .tar.bz2.
+    """(name, text) of every record in a folder that holds set-a and set-b, unpacked or as an archive (see PACKED).
 
-    DataError where a set is missing or an archive is damaged; with skip_bad, a damaged archive ends where the damage
-    begins, and the error takes the place of a text."""
+    DataError where a set is missing, or an archive is damaged or holds what it should not (see `members`); with
+    skip_bad, such an archive ends there, and the error takes the place of a text."""
     for part in SETS:
         if unpacked := sorted((folder / part).glob("[0-9]*.txt")):
             for path in unpacked:
@@ -163,21 +170,14 @@ def texts(folder: Path, skip_bad: bool = False) -> Iterator[tuple[str, str | Dat
         archive = next((folder / (part + end) for end in PACKED if (folder / (part + end)).is_file()), None)
         if archive is None:
             raise DataError(f"{folder} has neither a folder {part} with records nor {part}{' or '.join(PACKED)}")
-        last = "none"
         try:
-            with tarfile.open(archive, "r|*") as packed:
-                for member in packed:
-                    if member.isfile() and re.search(r"(^|/)\d+\.txt$", member.name):
-                        name = f"{archive.name}:{Path(member.name).name}"
-                        content = packed.extractfile(member).read()
-                        if len(content) < member.size:
-                            raise EOFError(f"{name} ends early")
-                        last = name
-                        yield name, content.decode("utf-8", errors="replace")
-        except (tarfile.TarError, EOFError, OSError, LZMAError, ZlibError) as error:
-            damage = DataError(f"{archive} is damaged or cut off ({error}); the last readable record is {last}")
+            for path, pieces in members(archive):
+                if re.search(r"(^|/)\d+\.txt$", path):
+                    name = f"{archive.name}:{Path(path).name}"
+                    yield name, limited(pieces, LARGEST, name).decode("utf-8", errors="replace")
+        except DataError as damage:
             if not skip_bad:
-                raise damage from error
+                raise
             yield archive.name, damage
 
 
@@ -202,9 +202,19 @@ def read(folder: Path, skip_bad: bool = False) -> tuple[Records, list[DataError]
 
 
 def pack(found: dict[int, list[tuple[int, int, float]]], simulated: bool = False) -> Records:
-    """{id: [(minute, channel, value), ...]} -> Records, in order of the ids."""
+    """{id: [(minute, channel, value), ...]} -> Records, in order of the ids. ValueError for an id, minute, channel or
+    value that Records cannot hold."""
     ids = sorted(found)
+    if wrong := [i for i in ids if i != int(i) or not 0 <= i < 2**31]:
+        raise ValueError(f"id is {wrong[0]}; it must be a whole number from 0 to 2**31 - 1")
     flat = np.array([row for i in ids for row in found[i]], dtype=np.float64).reshape(-1, 3)
+    top = np.array([HORIZON, len(CHANNELS) - 1, np.finfo(np.float32).max])
+    good = ((flat <= top) & (flat >= (0, 0, -top[2])) & ((flat == np.floor(flat)) | [False, False, True])).all(1)
+    if not good.all():
+        raise ValueError(
+            f"minute, channel, value are {flat[~good][0].tolist()}; expected whole numbers up to {HORIZON} and "
+            f"{len(CHANNELS) - 1}, and a value that float32 holds"
+        )
     return Records(
         ids=np.array(ids, np.int32), start=np.cumsum([0, *(len(found[i]) for i in ids)]),
         minute=flat[:, 0].astype(np.int16), channel=flat[:, 1].astype(np.int8), value=flat[:, 2].astype(np.float32),
@@ -249,6 +259,8 @@ def simulated(n: int, rng: np.random.Generator, density: float = 0.35) -> Record
     which all channels of a patient share with different signs, make channels informative about each other. Rows are
     irregular; vital signs fill most of them, laboratory values few. density scales the number of rows.
     """
+    if n < 1 or not 0 < density < np.inf:
+        raise ValueError(f"n is {n}, density {density}; make at least one record, with a positive density of rows")
     typical, between, within, per_day, share = (np.array([TABLE[c][k] for c in CHANNELS]) for k in range(1, 6))
     loading = np.random.default_rng(0).standard_normal((2, len(CHANNELS)))  # the same for everybody
     found = {}
@@ -358,4 +370,5 @@ def tokens(
             "row": padded(row, torch.int16), "record": torch.from_numpy(records.ids[chosen].astype(np.int64)),
             "mean": padded(mean[channel], torch.float32), "std": padded(std[channel], torch.float32),
         },
+        per_token={"row", "mean", "std"},
     )  # fmt: skip

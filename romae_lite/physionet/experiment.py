@@ -5,18 +5,19 @@ the paper mixes up (D20): *rows* hides half of the minutes with all that was mea
 values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
-from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from ..batching import by_length, trim
+from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
-from ..tokens import Tokens, by_length, trim
+from ..model import interpolate, masked_loss, predicted
+from ..tokens import Tokens
 from ..training import seeded
 from . import data as icu
 from . import rivals as predictors
@@ -42,7 +43,7 @@ class PhysioNet(Masked):
         ("paper", 5),
         ("paper_tokens", 5),
     )
-    deviations = ("D1", "D2", "D3", "D5", "D6", "D13", "D19", "D20", "D21")
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D13", "D19", "D20", "D21", "D38", "D39")
 
     epochs: int = setting(200, "passes over the training set", low=1)
     batch: int = setting(16, "records per step", low=1)
@@ -121,9 +122,11 @@ class PhysioNet(Masked):
 
     def _tokens(self, records: Records, chosen: np.ndarray, mean, std, seed: int, stream: int) -> Tokens:
         found = icu.tokens(records, chosen, mean, std)
-        found.positions[..., 0] *= self.position_scale
-        found.aux["hidden"] = self.mask(found, seeded(seed, stream))  # training draws its own
-        return found
+        hidden = self.mask(found, seeded(seed, stream))  # training draws its own
+        return replace(
+            found, positions=found.positions * torch.tensor([self.position_scale, 1.0], dtype=torch.float64),
+            aux=found.aux | {"hidden": hidden}, per_token=found.per_token | {"hidden"},
+        )  # fmt: skip
 
     def mask(self, batch: Tokens, generator: torch.Generator) -> Tensor:
         """(B, N) bool, True where hidden: values of `masking` rows or tokens."""
@@ -229,19 +232,12 @@ class PhysioNet(Masked):
             chosen = _worth_seeing(channel)
             asked = torch.cartesian_prod(chosen.double(), torch.from_numpy(grid).double() / icu.HORIZON).flip(1)
             asked[:, 0] *= self.position_scale  # (C G, 2)
-            everywhere = Tokens(
-                values=pad(several.values, (0, 0, 0, len(asked))),
-                positions=torch.cat((several.positions, asked.expand(len(levels), -1, -1)), 1),
-                pad=pad(hidden, (0, len(asked))),
-            )
-            extra = torch.zeros(everywhere.pad.shape, dtype=torch.bool)
-            extra[:, n:] = True
-            curve = self.predict(model, everywhere, extra)[:, n:].reshape(len(levels), len(chosen), len(grid))
+            curve = interpolate(model, replace(several, pad=hidden), asked).reshape(len(levels), len(chosen), len(grid))
             for name, value in (
                 ("minute", minute.round().numpy().astype(np.int16)), ("channel", channel.numpy().astype(np.int8)),
                 ("value", one.values[0, :, 0].numpy()), ("rank", rank.numpy().astype(np.int16)), ("shown", shown),
                 ("romae", self.predict(model, several, hidden).astype(np.float32)), ("chosen", chosen.numpy()),
-                ("curve", curve.astype(np.float32)),
+                ("curve", curve.numpy()),
             ):  # fmt: skip
                 found[name].append(value)
         mean, std = _scaling_of(data.train)
@@ -277,5 +273,5 @@ def hide_rows(batch: Tokens, ratio: float, generator: torch.Generator) -> Tensor
     """
     row = batch.aux["row"].long()
     count = row.masked_fill(~batch.real, 0).amax(1) + 1  # (B,)
-    exists = torch.arange(int(count.max()), device=row.device) < count[:, None]  # (B, R)
+    exists = torch.arange(int(count.max())) < count[:, None]  # (B, R)
     return hide(exists, ratio=ratio, generator=generator).gather(1, row) & batch.real

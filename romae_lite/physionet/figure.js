@@ -39,21 +39,21 @@ function explorable(root, data, kit) {
 
   // --- controls --------------------------------------------------------------------------------------------------------
   root.append(kit.el("style", {}, `
-    .romae-explorable .pa-top{display:flex;flex-wrap:wrap;gap:.35rem .9rem;margin:0 0 .4rem;align-items:center}
-    .romae-explorable .pa-top>div{display:flex;flex-wrap:wrap;gap:.3rem}
-    .romae-explorable .pa-top .romae-button{padding:.15em .6em;min-height:32px}
-    .romae-explorable .pa-bottom{display:grid;gap:.2rem 1.6rem;grid-template-columns:minmax(0,1fr);margin-top:.4rem}
-    @container (min-width:600px){.romae-explorable .pa-bottom{grid-template-columns:minmax(0,1.2fr) minmax(0,1fr)}}
-    .romae-explorable .pa-head{display:flex;justify-content:space-between;gap:.5rem;font-size:.84em;margin-top:.5rem}
-    .romae-explorable .pa-legend>button{display:flex;align-items:center;gap:.6em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left;font-size:.93em}
-    .romae-explorable .pa-legend>button svg{width:30px;height:10px;flex:none}
-    .romae-explorable .pa-legend b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
-    .romae-explorable .pa-legend>button[aria-pressed=false]{text-decoration:line-through}
-    .romae-explorable .pa-legend>button[aria-pressed=false] svg{opacity:.25}
-    .romae-explorable .pa-panel{margin:.15rem 0}`));
+    .romae-explorable .pt-top{display:flex;flex-wrap:wrap;gap:.35rem .9rem;margin:0 0 .4rem;align-items:center}
+    .romae-explorable .pt-top>div{display:flex;flex-wrap:wrap;gap:.3rem}
+    .romae-explorable .pt-top .romae-button{padding:.15em .6em;min-height:32px}
+    .romae-explorable .pt-bottom{display:grid;gap:.2rem 1.6rem;grid-template-columns:minmax(0,1fr);margin-top:.4rem}
+    @container (min-width:600px){.romae-explorable .pt-bottom{grid-template-columns:minmax(0,1.2fr) minmax(0,1fr)}}
+    .romae-explorable .pt-head{display:flex;justify-content:space-between;gap:.5rem;font-size:.84em;margin-top:.5rem}
+    .romae-explorable .pt-legend>button{display:flex;align-items:center;gap:.6em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left;font-size:.93em}
+    .romae-explorable .pt-legend>button svg{width:30px;height:10px;flex:none}
+    .romae-explorable .pt-legend b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
+    .romae-explorable .pt-legend>button[aria-pressed=false]{text-decoration:line-through}
+    .romae-explorable .pt-legend>button[aria-pressed=false] svg{opacity:.25}
+    .romae-explorable .pt-panel{margin:.15rem 0}`));
   const patientButtons = patients.map((_, i) => kit.button(`Patient ${i + 1}`, {class: "romae-button"}, () => pick(i)));
   const chips = kit.el("div", {role: "group", "aria-label": "Channels"});
-  const panels = kit.el("div", {class: "pa-panels"}), curve = kit.el("div");
+  const panels = kit.el("div", {class: "pt-panels"}), curve = kit.el("div");
   const slider = kit.slider({label: "Seen", min: 0, max: last, value: k, format: i => `${Math.round(100 * (1 - patients[p].errors[i].hidden / patients[p].minute.length))} %`, describe, change: observe});
   const sample = m => kit.svg("svg", {viewBox: "0 0 30 10", "aria-hidden": "true"},
     kit.svg("line", {x1: 1, x2: 29, y1: 5, y2: 5, "stroke-width": m.width, "stroke-dasharray": m.dash, style: `stroke:${m.colour}`}));
@@ -66,12 +66,12 @@ function explorable(root, data, kit) {
     return [m.id, {node, value}];
   }));
   root.append(
-    kit.el("div", {class: "pa-top"}, kit.el("div", {role: "group", "aria-label": "Patient"}, ...patientButtons), chips),
+    kit.el("div", {class: "pt-top"}, kit.el("div", {role: "group", "aria-label": "Patient"}, ...patientButtons), chips),
     panels,
-    kit.el("div", {class: "pa-bottom"},
+    kit.el("div", {class: "pt-bottom"},
       kit.el("div", {}, kit.el("div", {class: "romae-row"}, slider.node), curve),
-      kit.el("div", {class: "pa-legend"},
-        kit.el("div", {class: "pa-head romae-faint"}, kit.el("span", {}, "show"), kit.el("span", {}, "MSE, all hidden values")),
+      kit.el("div", {class: "pt-legend"},
+        kit.el("div", {class: "pt-head romae-faint"}, kit.el("span", {}, "show"), kit.el("span", {}, "MSE, all hidden values")),
         ...models.map(m => rows[m.id].node))));
 
   // --- the channels ----------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ function explorable(root, data, kit) {
         parts.push(kit.text((left + right) / 2, 135, "hours since admission", {"text-anchor": "middle", class: "romae-faint"}));
       }
       const clip = kit.svg("svg", {x: left - 5, y: 14, width: right - left + 10, height: 92, viewBox: `${left - 5} 14 ${right - left + 10} 92`, style: "overflow:hidden"});
-      const seen = now.seen[c] || [], stroke = (m, points) => kit.svg("path", {class: "pa-" + m.id, d: kit.path(points.map(([x, y]) => [across(x), up(y)])),
+      const seen = now.seen[c] || [], stroke = (m, points) => kit.svg("path", {class: "pt-" + m.id, d: kit.path(points.map(([x, y]) => [across(x), up(y)])),
         fill: "none", "stroke-width": m.width, "stroke-dasharray": m.dash, style: `stroke:${m.colour}`});
       const straight = seen.length ? [[0, seen[0][1]], ...seen, [horizon, seen[seen.length - 1][1]]] : [[0, 0], [horizon, 0]];
       if (shown.mean) clip.append(stroke(models[2], [[0, about.mean], [horizon, about.mean]]));
@@ -112,7 +112,7 @@ function explorable(root, data, kit) {
         clip.append(kit.svg("circle", {cx: across(patient.minute[i]), cy: up(unit(patient.value[i])), r: hidden ? 2.7 : 3.3, "stroke-width": hidden ? 1.1 : 0,
           style: hidden ? "fill:none;stroke:currentColor;stroke-opacity:.62" : "fill:currentColor"}));
       });
-      return kit.svg("svg", {class: "pa-panel", role: "img", "aria-label": `${about.name}: ${seen.length} of ${total} values seen`,
+      return kit.svg("svg", {class: "pt-panel", role: "img", "aria-label": `${about.name}: ${seen.length} of ${total} values seen`,
         viewBox: `0 0 ${width} ${height}`, height}, ...parts, clip);
     }));
   }
@@ -139,7 +139,7 @@ function explorable(root, data, kit) {
       kit.text(left - 6, up(v) + 4, String(v), {"text-anchor": "end"}));
     for (const v of [0, 25, 50, 75, 100]) parts.push(kit.text(place(v / 100), base + 16, `${v}`, {"text-anchor": "middle"}));
     parts.push(kit.text((left + right) / 2, height - 3, "per cent of the values seen", {"text-anchor": "middle", class: "romae-faint"}));
-    for (const m of [...models].reverse()) parts.push(kit.svg("path", {class: "pa-" + m.id, d: kit.path(all.map((e, i) => [place(share(i)), up(Math.min(e[m.id], high))])),
+    for (const m of [...models].reverse()) parts.push(kit.svg("path", {class: "pt-" + m.id, d: kit.path(all.map((e, i) => [place(share(i)), up(Math.min(e[m.id], high))])),
       fill: "none", "stroke-width": m.width, "stroke-dasharray": m.dash, style: `stroke:${m.colour}`}));
     kit.set(zone, {x: left - 8, y: top - 6, width: right - left + 16, height: base - top + 24});
     graph.replaceChildren(...parts, zone, handle);

@@ -4,14 +4,13 @@ Everything drawn was computed by a model beforehand (`PhysioNet.arrays`), but fo
 draws itself.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn, parts
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from .data import CHANNELS, HORIZON, UNITS
@@ -24,29 +23,23 @@ COMMAND = "python -m romae_lite run physionet --preset best --seeds 0"
 def payload(arrays: Mapping[str, np.ndarray]) -> dict:
     """What the page needs, as JSON, from the arrays that `PhysioNet.arrays` describes. ValueError names what is missing
     or misshapen."""
-    names = "minute channel value rank shown romae chosen curve grid levels mean std start".split()
-    if missing := set(names) - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    a = {name: np.asarray(arrays[name]) for name in names}
-    P, K, M, C, G = len(a["start"]) - 1, len(a["levels"]), len(a["minute"]), a["chosen"].shape[-1], len(a["grid"])
-    expected = dict.fromkeys(("minute", "channel", "value", "rank"), (M,))
-    expected |= dict.fromkeys(("mean", "std"), (len(CHANNELS),))
-    expected |= {"shown": (P, K), "romae": (K, M), "chosen": (P, C), "curve": (P, K, C, G)}
-    for name, shape in expected.items():
-        if a[name].shape != shape:
-            raise ValueError(f"{name} has shape {a[name].shape}; expected {shape}")
-        if not np.isfinite(a[name]).all():
-            raise ValueError(f"{name} holds values that are not finite")
+    a = checked(
+        arrays, {"minute": HORIZON + 1, "grid": HORIZON + 1, "rank": "M", "shown": "M"}
+        | dict.fromkeys(("channel", "chosen"), len(CHANNELS)),
+        minute="M", channel="M", value="M", rank="M", shown="P K", romae="K M", chosen="P C", curve="P K C G",
+        grid="G", levels="K", mean=str(len(CHANNELS)), std=str(len(CHANNELS)), start="B",
+    )  # fmt: skip
+    start = parts(a["start"], len(a["shown"]), len(a["minute"]))
     patients = []
-    for p in range(P):
-        part = slice(int(a["start"][p]), int(a["start"][p + 1]))
-        patient = {name: a[name][part].astype(int).tolist() for name in ("minute", "channel", "rank")}
-        patient |= {"value": _whole(a["value"][part]), "shown": a["shown"][p].astype(int).tolist()}
-        patient |= {"romae": [_whole(row[part]) for row in a["romae"]], "chosen": a["chosen"][p].astype(int).tolist()}
+    for p in range(len(a["shown"])):
+        part = slice(start[p], start[p + 1])
+        patient = {name: a[name][part].tolist() for name in ("minute", "channel", "rank")}
+        patient |= {"value": _whole(a["value"][part]), "shown": a["shown"][p].tolist()}
+        patient |= {"romae": [_whole(row[part]) for row in a["romae"]], "chosen": a["chosen"][p].tolist()}
         patients.append(patient | {"curve": [[_whole(c) for c in level] for level in a["curve"][p]]})
     used = sorted({c for patient in patients for c in patient["channel"] + patient["chosen"]})
     return {
-        "scale": SCALE, "horizon": HORIZON, "grid": a["grid"].astype(int).tolist(), "patients": patients,
+        "scale": SCALE, "horizon": HORIZON, "grid": a["grid"].tolist(), "patients": patients,
         "channels": {str(c): {"name": CHANNELS[c], "unit": UNITS[CHANNELS[c]], "mean": float(f"{a['mean'][c]:.5g}"),
                               "std": float(f"{a['std'][c]:.5g}")} for c in used},
     }  # fmt: skip
@@ -125,28 +118,19 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
 
 @figure("patient")
 def from_results(root: Path | None = None) -> Explorable:
-    """The figure from the first seed of the preset "best", else "paper", else "small", under results/physionet."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    """The figure from the first seed of the preset "best", else "paper", else "small"."""
+    from .experiment import Experiment, PhysioNet
 
-    presets = ("best", "paper", "small")
-    folder = (Path(root) if root else records.results_dir()) / "physionet"
-    found = sorted(
-        (presets.index(match[1]), int(match[2]), path)
-        for path in folder.glob("*.npz")
-        if (match := re.fullmatch(r"(best|paper|small)-s(\d+)", path.stem))
-    )
-    reasons = []
-    for _, _, path in found:
-        try:
-            record = records.load(path.with_suffix(".json"))
-            source = (
-                f"Recorded run: preset {record.preset}, seed {record.seed}, mean squared error "
-                f"{record.metrics['mse']:.3f} over its whole test set; to repeat it: {record.command}. Patients: "
-                "PhysioNet/CinC Challenge 2012."
-            )
-            if reasons:
-                source += f" Skipped: {'; '.join(reasons)}."
-            return explorable(records.load_arrays(path), source)
-        except (ValueError, OSError, KeyError) as error:
-            reasons.append(f"{path.name} cannot be used ({error})")
-    return not_recorded("patient", "A patient", COMMAND, reasons)
+    def draw(runs: list[Drawable]) -> Explorable:
+        ((record, arrays),) = runs
+        source = (
+            f"Recorded run: preset {record.preset}, seed {record.seed}, mean squared error "
+            f"{record.metrics['mse']:.3f} over its whole test set; to repeat it: {record.command}. Patients: "
+            "PhysioNet/CinC Challenge 2012."
+        )
+        return explorable(arrays, source)
+
+    presets = (PhysioNet.best(), PhysioNet.paper(), PhysioNet.small())
+    # not preset.records(root): PhysioNet has a setting of that name
+    runs = [run for preset in presets for run in Experiment.records(preset, root)]
+    return drawn("patient", "A patient", COMMAND, [runs], draw, root)

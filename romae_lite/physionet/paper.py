@@ -1,6 +1,7 @@
 """What the paper says of PhysioNet 2012 (Table 7)."""
 
 from ..lab.claims import QUOTED, table
+from .data import EMPTY, RECORDS
 
 CONFLICT = (
     "the paper disagrees with itself: 0.467 in the table (its first digits were seen in a summary only), 0.570 in "
@@ -20,3 +21,26 @@ CLAIMS = (
         ),
     ),
 )  # fmt: skip
+
+PROTOCOL = {
+    "physionet": (
+        {
+            "source": "Table 21; D.9",
+            "settings": {
+                "epochs": 200, "batch": 16, "lr": 1e-4, "warmup": 100, "schedule": "cosine", "optimizer": "adamw",
+                "precision": "fp32", "mask_ratio": 0.5, "encoder": "tiny", "decoder": "tiny-shallow", "cls": True,
+                "encoding": "rope", "p": 0.75, "position_scale": 1.0, "source": "real",
+            },
+            "remarks": {
+                "training_set": "of 8000 records; the split is not stated",
+                "masking": "both: rows (Sec. 5.5, as HeTVAE), tokens (D.9)", "cls": "“was seen to improve the results”",
+            },
+        },
+    ),
+}  # fmt: skip
+
+
+def training_set(exp) -> int:
+    """Three quarters of the records that hold two minutes (D19), or of those taken."""
+    n = exp.records or (RECORDS - len(EMPTY) if exp.source == "real" else 400)
+    return n - round(0.2 * n) - round(0.05 * n)

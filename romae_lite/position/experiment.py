@@ -11,19 +11,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, seeded_build, setting
-from ..model import ModelConfig, RoMAEPredictor, Size, size
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting, sized
+from ..model import ModelConfig, RoMAEPredictor, Size, device_of, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
-from ..training import Recipe
+from ..training import Recipe, seeded_build
 
 # The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).
+FAR = 1e9  # radians: float64 is as coarse there as float32 is within one turn
 WIDTHS = {"tiny": 180, "small": 432, "base": 720, "large": 960}
 
 
 def width(name: str) -> Size:
     """tiny, small, base or large by width alone, as in Table 1, or a size spelt out as for `model.size`."""
     return size("tiny", dim=WIDTHS[name]) if name in WIDTHS else size(name)
+
+
+def measured(name: str) -> None:
+    sized(name, width)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +54,7 @@ class Position(Experiment):
         ("paper", 5, {"size": "small"}),
         ("paper", 5, {"size": "base"}),
     )
-    deviations = ("D1", "D2", "D6", "D7", "D13", "D15")
+    deviations = ("D1", "D2", "D6", "D7", "D13", "D15", "D43")
 
     epochs: int = setting(10, "passes over the training set", low=1)
     batch: int = setting(64, "samples per step", low=1)
@@ -60,9 +65,11 @@ class Position(Experiment):
     n_valid: int = setting(1000, "validation samples", low=1)
     n_test: int = setting(4000, "test samples", low=1)
     tokens: int = setting(10, "tokens whose positions are to be named", low=1)
-    low: float = setting(1.0, "smallest position (their code; the paper's text says 0)")
-    high: float = setting(50.0, "largest position")
-    size: str = setting("tiny", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff")
+    low: float = setting(1.0, "smallest position (their code; the paper's text says 0)", low=-FAR, high=FAR)
+    high: float = setting(50.0, "largest position", low=-FAR, high=FAR)
+    size: str = setting(
+        "tiny", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff", check=measured
+    )
     cls: bool = setting(True, "use a [CLS] token, which sits at 0")
     values: str = setting("same", "what tokens carry: all 1 (the paper), or each its own", choices=("same", "distinct"))
     anchor: str = setting(
@@ -75,6 +82,9 @@ class Position(Experiment):
         super().__post_init__()
         if not self.low < self.high:
             raise ValueError(f"low is {self.low}; it must be below high, which is {self.high}")
+        if max(-self.low, self.high) * self.position_scale > FAR:
+            raise ValueError(f"position_scale is {self.position_scale}; positions reach beyond {FAR:g}")
+        self.model_config()  # names what the model cannot have
 
     @classmethod
     def paper(cls) -> "Position":
@@ -126,9 +136,11 @@ class Position(Experiment):
         )
 
     def build(self, seed: int) -> RoMAEPredictor:
+        return seeded_build(seed, lambda: RoMAEPredictor(self.model_config(), outputs=1, pool="token"))
+
+    def model_config(self) -> ModelConfig:
         patch = (self.tokens if self.values == "distinct" else 1) + (self.anchor != "none")
-        config = ModelConfig(patch=patch, axes=1, encoder=width(self.size), cls=self.cls, positions=PositionEncoding())
-        return seeded_build(seed, lambda: RoMAEPredictor(config, outputs=1, pool="token"))
+        return ModelConfig(patch=patch, axes=1, encoder=width(self.size), cls=self.cls, positions=PositionEncoding())
 
     @property
     def blind(self) -> bool:
@@ -141,7 +153,7 @@ class Position(Experiment):
         A blind model returns one number, whatever the positions; one token is enough to find it (test_position.py).
         """
         if self.blind:
-            one = Tokens(values=batch.values[:1, :1], positions=batch.positions[:1, :1])
+            one = batch[:1]._map(lambda t: t[:, :1])  # known to be sound: a check would wait for the GPU
             named = model(one)[..., 0].expand(len(batch), self.tokens)
         else:
             named = model(batch)[:, : self.tokens, 0]
@@ -153,13 +165,14 @@ class Position(Experiment):
         return (self.high - self.low) / math.sqrt(12) if self.standardise else 1.0
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        batch = batch.to(device_of(model))
         return ((self.outputs(model, batch) - batch.aux["target"]) / self.unit).square().mean()
 
     @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 500) -> np.ndarray:
         """Named positions, (n, tokens), float64."""
         model.eval()
-        device = next(model.parameters()).device
+        device = device_of(model)
         parts = [self.outputs(model, tokens[i : i + batch].to(device)) for i in range(0, len(tokens), batch)]
         return torch.cat(parts).cpu().double().numpy()
 
@@ -204,31 +217,10 @@ class Position(Experiment):
         }
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For figures: six patterns of tokens moved through the range and beyond, and errors by true position.
+        """What the figures draw (`moving_tokens.recorded`)."""
+        from .moving_tokens import recorded
 
-        offsets (6, tokens), shifts (K,), named (6, K, tokens): tokens at offsets + shift; grid (50,) centres of equal
-        parts of the range, bias and absolute (50,): mean and mean absolute error of the test points in each.
-        """
-        rng = numpy_rng(0, 7)
-        span = self.high - self.low
-        offsets = np.sort(rng.uniform(0, 0.4 * span, (6, self.tokens)), axis=1)
-        shifts = np.linspace(self.low - 0.2 * span, self.high - 0.2 * span, 61)
-        where = offsets[:, None] + shifts[:, None]  # (6, K, tokens)
-        tokens = self.at(where.reshape(-1, self.tokens), numpy_rng(0, 8))
-        if self.anchor == "moving":  # with the pattern, ten units before its first token
-            tokens.positions[:, -1, 0] = torch.from_numpy(shifts - 10).repeat(6) * self.position_scale
-        target = data.test.aux["target"].double().numpy().ravel()
-        error = self.predict(model, data.test).ravel() - target
-        part = np.clip(((target - self.low) / span * 50).astype(int), 0, 49)
-        count = np.bincount(part, minlength=50)
-        return {
-            "offsets": offsets.astype(np.float32),
-            "shifts": shifts.astype(np.float32),
-            "named": self.predict(model, tokens).reshape(where.shape).astype(np.float32),
-            "grid": (self.low + span * (np.arange(50) + 0.5) / 50).astype(np.float32),
-            "bias": (np.bincount(part, error, 50) / np.maximum(count, 1)).astype(np.float32),
-            "absolute": (np.bincount(part, np.abs(error), 50) / np.maximum(count, 1)).astype(np.float32),
-        }
+        return recorded(self, model, data)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,15 +238,17 @@ class PositionRange(Position):
         ("paper", 5),
         ("paper", 5, {"high": 1000.0}),
     )
-    deviations = ("D1", "D2", "D6", "D7", "D13", "D15")
+    deviations = ("D1", "D2", "D6", "D7", "D13", "D15", "D43")
 
     lr: float = setting(5e-6, "peak learning rate at high = 100; divided by high / 100", low=1e-12, high=10)
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     weight_decay: float = setting(0.0, "weight decay, decoupled but for sgd", low=0)
     tokens: int = setting(1, "tokens whose positions are to be named", low=1)
-    low: float = setting(0.0, "smallest position")
-    high: float = setting(100.0, "largest position: 100 or 1000 in the paper")
-    size: str = setting("large", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff")
+    low: float = setting(0.0, "smallest position", low=-FAR, high=FAR)
+    high: float = setting(100.0, "largest position: 100 or 1000 in the paper", low=-FAR, high=FAR)
+    size: str = setting(
+        "large", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff", check=measured
+    )
 
     @classmethod
     def paper(cls) -> "PositionRange":
@@ -280,6 +274,10 @@ class PositionRange(Position):
             raise ValueError("anchor is 'moving'; one token and an anchor at a random place leave nothing to be known")
         if self.keep == "best":
             raise ValueError("keep is 'best'; validation and test have the same positions here, so use 'last'")
+        if self.optimizer == "sgd" and not self.lr * 10 < self.high:
+            raise ValueError(
+                f"high is {self.high}; sgd's learning rate is {self.lr} x 100 / high, which must lie between 0 and 10"
+            )
 
     def recipe(self, samples: int) -> Recipe:
         # Table 16 has 5e-6 for (0, 100) and 5e-7 for (0, 1000)

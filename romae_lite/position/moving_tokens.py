@@ -11,16 +11,49 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import nn
 
+from ..lab.experiment import Splits, numpy_rng
+from ..lab.records import Record, load_all
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from ..rotary.rotary_clock import frequencies
+from .experiment import Position, width
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # answers travel as whole hundredths
 COMMAND = "python -m romae_lite run position --preset best --seeds 0"
+
+
+def recorded(exp: Position, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+    """What a run keeps for figures: six patterns of tokens moved through the range and beyond, and errors by position.
+
+    offsets (6, tokens), shifts (K,), named (6, K, tokens): tokens at offsets + shift; grid (50,) centres of equal
+    parts of the range, bias and absolute (50,): mean and mean absolute error of the test points in each.
+    """
+    rng = numpy_rng(0, 7)
+    span = exp.high - exp.low
+    offsets = np.sort(rng.uniform(0, 0.4 * span, (6, exp.tokens)), axis=1)
+    shifts = np.linspace(exp.low - 0.2 * span, exp.high - 0.2 * span, 61)
+    where = offsets[:, None] + shifts[:, None]  # (6, K, tokens)
+    tokens = exp.at(where.reshape(-1, exp.tokens), numpy_rng(0, 8))
+    if exp.anchor == "moving":  # with the pattern, ten units before its first token
+        tokens.positions[:, -1, 0] = torch.from_numpy(shifts - 10).repeat(6) * exp.position_scale
+    target = data.test.aux["target"].double().numpy().ravel()
+    error = exp.predict(model, data.test).ravel() - target
+    part = np.clip(((target - exp.low) / span * 50).astype(int), 0, 49)
+    count = np.bincount(part, minlength=50)
+    return {
+        "offsets": offsets.astype(np.float32),
+        "shifts": shifts.astype(np.float32),
+        "named": exp.predict(model, tokens).reshape(where.shape).astype(np.float32),
+        "grid": (exp.low + span * (np.arange(50) + 0.5) / 50).astype(np.float32),
+        "bias": (np.bincount(part, error, 50) / np.maximum(count, 1)).astype(np.float32),
+        "absolute": (np.bincount(part, np.abs(error), 50) / np.maximum(count, 1)).astype(np.float32),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,30 +73,30 @@ class Answers:
 
 def payload(models: Sequence[Answers], low: float, high: float) -> dict:
     """What the page needs, as JSON. ValueError where models were not asked about the same patterns."""
-    first = models[0].arrays
-    M, N, K = *np.shape(first["offsets"]), len(first["shifts"])
-    steps = np.diff(first["shifts"])
-    if not np.allclose(steps, steps[0], rtol=1e-3):
-        raise ValueError("shifts must come in equal steps")
-    listed = []
+    listed, first = [], None
     for model in models:
-        named = np.asarray(model.arrays["named"], dtype=float)
+        try:
+            a = checked(model.arrays, offsets="M N", shifts="K", named="M K N")
+        except ValueError as error:
+            raise ValueError(f"{error} (model {model.name!r})") from error
+        first = first or a
         for key in ("offsets", "shifts"):
-            if np.shape(model.arrays[key]) != np.shape(first[key]) or not np.allclose(model.arrays[key], first[key]):
+            if a[key].shape != first[key].shape or not np.allclose(a[key], first[key]):
                 raise ValueError(f"{model.name!r} has other {key} than {models[0].name!r}")
-        if named.shape != (M, K, N) or not np.isfinite(named).all():
-            raise ValueError(f"named of {model.name!r} must be finite, of shape {(M, K, N)}; it is {named.shape}")
+        steps = np.diff(a["shifts"])
+        if not len(steps) or steps[0] <= 0 or not np.allclose(steps, steps[0], rtol=1e-3):
+            raise ValueError(f"shifts of {model.name!r} must grow in equal steps")
         if model.anchor not in ("[CLS]", "token", "moving", ""):
             raise ValueError(f"anchor of {model.name!r} is {model.anchor!r}; it must be [CLS], token, moving or empty")
         listed.append({
             "name": model.name, "anchor": model.anchor, "source": model.source,
             "thetas": [round(theta, 9) for theta in frequencies(model.head_dim, 0.75, 10_000.0)],
-            "named": np.rint(named * SCALE).astype(int).reshape(M, -1).tolist(),
+            "named": np.rint(a["named"] * SCALE).astype(int).reshape(len(a["named"]), -1).tolist(),
         })  # fmt: skip
     return {
         "scale": SCALE, "low": low, "high": high, "start": round(float(first["shifts"][0]), 6),
-        "step": round(float(np.mean(steps)), 9), "shifts": K,
-        "offsets": np.round(np.float64(first["offsets"]), 2).tolist(), "models": listed,
+        "step": round(float(np.mean(steps)), 9), "shifts": len(first["shifts"]),
+        "offsets": np.round(first["offsets"], 2).tolist(), "models": listed,
     }  # fmt: skip
 
 
@@ -131,7 +164,7 @@ def explorable(models: Sequence[Answers], low: float = 1.0, high: float = 50.0, 
     )
 
 
-def describe(record) -> tuple[str, str]:
+def describe(record: Record) -> tuple[str, str]:
     """Name and anchor of the model that a record of "position" holds."""
     config, paper = record.config, record.preset == "paper"
     tokens = "distinct tokens" if config["values"] == "distinct" else "identical tokens"
@@ -150,45 +183,42 @@ def blind(config: Mapping) -> bool:
     return not config["cls"] and config["anchor"] == "none" and config["values"] == "same"
 
 
-# what the name of a model in the figure says, or what changes the speed alone
-TOLD = {"size", "cls", "values", "anchor", "low", "high", "precision", "compile"}
-
-
-def told(record) -> bool:
-    """Whether a record differs from its preset in nothing but what the model's name in the figure says."""
-    from ..lab.subjects import experiment
-
-    plain = experiment(record.experiment).preset(record.preset).config()
-    cut_short = {"epochs"} if record.tier == "reduced" else set()
-    return all(record.config.get(key) == value for key, value in plain.items() if key not in TOLD | cut_short)
-
-
+TOLD = {"size", "cls", "values", "anchor", "low", "high"}  # settings that the name of a model in the figure says
 ORDER = ("[CLS]", "", "token", "moving")
+
+
+def told(record: Record) -> bool:
+    """Whether a run differs from its preset in nothing but what the model's name in the figure says."""
+    cut_short = {"epochs"} if record.tier == "reduced" else set()
+    planned = record.planned
+    return {name for name, _ in planned.overrides} <= TOLD | cut_short | planned.build().neutral
+
+
+def kinds(experiment: str, root: Path | None = None) -> list[list[Record]]:
+    """The recorded runs of every kind of model that the figure has a name for, one run for each seed."""
+    groups = {}
+    found = load_all(root, experiment).records
+    for record in sorted(found, key=lambda r: (r.preset != "paper", r.seed)):
+        kind = (*describe(record), record.config["low"], record.config["high"])
+        repeats = blind(record.config) and record.config["size"] != "tiny"
+        if kind not in groups and record.tier != "smoke" and told(record) and not repeats:
+            groups[kind] = record.planned.build().records(root)
+    return list(groups.values())
 
 
 @figure("moving_tokens")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the records of the experiment "position": the lowest seed of every kind of model there is."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
-    from .experiment import width
 
-    loaded = records.load_all(root, experiment="position")
-    found, reasons = {}, []
-    for record in sorted(loaded.records, key=lambda record: (record.preset != "paper", record.seed)):
-        if record.tier == "smoke" or record.preset not in ("paper", "best", "control") or not told(record):
-            continue
+    def model(record: Record, arrays: Mapping[str, np.ndarray]) -> Answers:
         name, anchor = describe(record)
-        if name in found or (blind(record.config) and record.config["size"] != "tiny"):
-            continue
-        try:
-            found[name] = Answers(
-                name=name, anchor=anchor, head_dim=width(record.config["size"]).head_dim,
-                arrays=record.arrays,
-                source=f"Seed {record.seed}, test MSE {record.metrics['mse']:.3g}: {record.command}",
-            )  # fmt: skip
-        except (ValueError, OSError, KeyError) as error:
-            reasons.append(f"{record.path.stem} cannot be used ({error}).")
-    if not found:
-        return not_recorded("moving_tokens", "Move everything, and see who notices", COMMAND, reasons)
-    models = sorted(found.values(), key=lambda model: ("reduced" in model.name, ORDER.index(model.anchor)))
-    return explorable(models, note=" ".join(["Every answer is recorded.", *reasons]))
+        source = f"Seed {record.seed}, test MSE {record.metrics['mse']:.3g}: {record.command}"
+        head = width(record.config["size"]).head_dim
+        return Answers(name=name, anchor=anchor, head_dim=head, arrays=arrays, source=source)
+
+    def draw(runs: list[Drawable]) -> Explorable:
+        models = sorted((model(*run) for run in runs), key=lambda m: ("reduced" in m.name, ORDER.index(m.anchor)))
+        return explorable(models, note="Every answer is recorded.")
+
+    title = "Move everything, and see who notices"
+    return drawn("moving_tokens", title, COMMAND, kinds("position", root), draw, root)

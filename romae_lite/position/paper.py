@@ -31,3 +31,33 @@ CLAIMS = (
         ),
     ),
 )  # fmt: skip
+
+PROTOCOL = {
+    "position": (
+        {
+            "source": "Table 17; D.5",
+            "settings": {
+                "training_set": 20_000, "n_test": 4000, "epochs": 10, "batch": 64, "lr": 5e-4, "warmup": 625,
+                "schedule": "cosine", "optimizer": "adamw", "beta1": 0.9, "beta2": 0.999, "weight_decay": 0.01,
+                "clip": None, "precision": "fp32", "size": "tiny", "tokens": 10, "low": 0.0, "high": 50.0,
+                "values": "same", "position_scale": 1.0,
+            },
+            "remarks": {
+                "size": "and small, base: their code changes the width alone", "low": "their code: 1",
+                "cls": "with and without",
+            },
+        },
+    ),
+    "position_range": tuple(
+        {
+            "source": "Table 16; B.1", "where": {"high": high},
+            "settings": {
+                "epochs": 10, "batch": 64, "lr": lr, "warmup": 625, "schedule": "cosine", "optimizer": "sgd",
+                "beta1": 0.9, "weight_decay": 0.0, "clip": None, "size": "large", "tokens": 1, "low": 0.0, "high": high,
+                "cls": True, "values": "same", "position_scale": 1.0,
+            },
+            "remarks": {"size": "width 960, 3 heads", "n_test": "evaluated on 500 evenly spaced positions"},
+        }
+        for high, lr in ((100.0, 5e-6), (1000.0, 5e-7))
+    ),
+}  # fmt: skip

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ..lab.records import Record
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
-from .moving_tokens import ORDER, blind, describe, told
+from .moving_tokens import ORDER, describe, kinds
 
 SCRIPT = Path(__file__).with_suffix(".js")
 DIGITS = 4  # significant ones that travel
@@ -42,17 +43,17 @@ def payload(sweeps: Sequence[Sweep]) -> dict:
     """What the page needs, as JSON. ValueError names what does not fit."""
     listed = []
     for sweep in sweeps:
-        positions = np.asarray(sweep.positions, dtype=float)
-        if positions.ndim != 1 or len(positions) < 2 or (np.diff(positions) <= 0).any():
-            raise ValueError(f"positions of {sweep.name!r} must be increasing, at least two")
-        curves = {"absolute": np.asarray(sweep.absolute), "signed": np.asarray(sweep.signed)}
-        for key, curve in curves.items():
-            if curve.ndim != 2 or curve.shape[1] != len(positions) or not len(curve) or not np.isfinite(curve).all():
-                raise ValueError(f"{key} of {sweep.name!r} must be finite, of shape (S, {len(positions)})")
+        given = {"positions": sweep.positions, "absolute": sweep.absolute, "signed": sweep.signed}
+        try:
+            a = checked(given, positions="K", absolute="S K", signed="S K")
+        except ValueError as error:
+            raise ValueError(f"{error} (model {sweep.name!r})") from error
+        if len(a["positions"]) < 2 or (np.diff(a["positions"]) <= 0).any() or a["absolute"].min() < 0:
+            raise ValueError(f"positions of {sweep.name!r} must increase, at least two, absolute must not be negative")
         listed.append({
             "name": sweep.name, "source": sweep.source, "paper": dict(sweep.paper),
-            "positions": [round(float(x), 4) for x in positions],
-            **{key: [[float(f"{v:.{DIGITS}g}") for v in row] for row in curve] for key, curve in curves.items()},
+            "positions": [round(float(x), 4) for x in a["positions"]],
+            **{key: [[float(f"{v:.{DIGITS}g}") for v in row] for row in a[key]] for key in ("absolute", "signed")},
         })  # fmt: skip
     return {"models": listed}
 
@@ -104,65 +105,57 @@ def explorable(sweeps: Sequence[Sweep], note: str = "") -> Explorable:
 @figure("position_error")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the records of "position_range" and "position": every setting recorded, with all its seeds."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
 
-    groups: dict[str, list] = {}
-    reasons = []
-    for experiment in ("position_range", "position"):
-        loaded = records.load_all(root, experiment=experiment)
-        for record in loaded.records:
-            if record.tier == "smoke" or not told(record) or (blind(record.config) and record.config["size"] != "tiny"):
-                continue
-            keys = ("positions", "error", "error") if experiment == "position_range" else ("grid", "absolute", "bias")
-            try:
-                arrays = record.arrays
-                group = groups.setdefault(_name(record), [])
-                if group and group[0][0].config != record.config:
-                    raise ValueError(f"its settings are not those of {group[0][0].command}")
-                group.append((record, *(arrays[key] for key in keys)))
-            except (ValueError, OSError, KeyError) as error:
-                reasons.append(f"{record.path.stem} cannot be used ({error}).")
-    sweeps = [
-        _sweep(name, group) for name, group in sorted(groups.items(), key=lambda item: _rank(item[1][0][0])) if group
-    ]
-    if not sweeps:
-        return not_recorded("position_error", "How far off, and where", COMMAND, reasons)
-    return explorable(sweeps, note=" ".join(["Every error is recorded.", *reasons]))
+    def draw(runs: list[Drawable]) -> Explorable:
+        groups: dict[str, list[Drawable]] = {}
+        for run in runs:
+            groups.setdefault(_name(run[0]), []).append(run)
+        ranked = sorted(groups.items(), key=lambda item: _rank(item[1][0][0]))
+        return explorable([_sweep(name, group) for name, group in ranked], note="Every error is recorded.")
+
+    runs = [run for experiment in ("position_range", "position") for kind in kinds(experiment, root) for run in kind]
+    return drawn("position_error", "How far off, and where", COMMAND, [[run] for run in runs], draw, root)
 
 
-def _name(record) -> str:
+def _name(record: Record) -> str:
     name = describe(record)[0]
     if record.experiment == "position":
         return f"Ten tokens, {name}"
     return f"One token, {record.config['low']:g} to {record.config['high']:g} {name[name.rindex('(') :]}"
 
 
-def _rank(record) -> tuple:
+def _rank(record: Record) -> tuple:
     """Figure 2's ranges first, the smaller one before the larger one; our settings after the paper's; last of all runs
     that were cut short."""
     anchor, cut_short = ORDER.index(describe(record)[1]), record.tier == "reduced"
     return cut_short, record.experiment == "position", record.config["high"], anchor, record.preset != "paper"
 
 
-def _sweep(name: str, group: Sequence[tuple]) -> Sweep:
+def _sweep(name: str, group: Sequence[Drawable]) -> Sweep:
     from ..lab.claims import CLAIMS
     from ..lab.planned import command_of
 
-    records, positions, absolute, signed = zip(*group, strict=True)
+    records = [record for record, _ in group]
+    first = records[0]
+    where, absolute, signed = (
+        ("grid", "absolute", "bias") if first.experiment == "position" else ("positions", "error", "error")
+    )
+    if any(not np.array_equal(arrays[where], group[0][1][where]) for _, arrays in group):
+        raise ValueError(f"its {where} is not that of {first.path.stem}")
     keys = {"mae_first": "first", "mae_last": "last", "mae_central": "central"}
     said = {
         keys[claim.metric]: claim.value
         for claim in CLAIMS
-        if claim.experiment == records[0].experiment
+        if claim.experiment == first.experiment
         and claim.metric in keys
-        and all(records[0].config.get(key) == value for key, value in claim.where.items())
+        and all(first.config.get(key) == value for key, value in claim.where.items())
     }
-    seeds = f"{len(records)} seed{'s' * (len(records) > 1)}, tier {records[0].tier}"
+    seeds = f"{len(records)} seed{'s' * (len(records) > 1)}, tier {first.tier}"
     return Sweep(
         name=name,
-        positions=positions[0],
-        absolute=np.abs(absolute),
-        signed=np.array(signed),
+        positions=group[0][1][where],
+        absolute=np.abs([arrays[absolute] for _, arrays in group]),
+        signed=np.array([arrays[signed] for _, arrays in group]),
         paper=said,
-        source=f"{seeds}: {command_of(r.planned for r in records)}",
+        source=f"{seeds}: {command_of(record.planned for record in records)}",
     )

@@ -33,7 +33,7 @@ function explorable(root, data, kit) {
     .romae-explorable .rp-table svg{display:inline-block;width:11px;height:11px;margin-right:.45em}
     .romae-explorable sup{line-height:0}
     .romae-explorable .rp-seen{margin:.1rem 0 .4rem;font-size:.95em;font-variant-numeric:tabular-nums}
-    @container (max-width:480px){.romae-explorable .rp-table{font-size:.84em}.romae-explorable .rp-wide{display:none}}`));
+    @container (max-width:480px){.romae-explorable .rp-table{font-size:.84em}.romae-explorable .rp-table :is(th,td):first-child{white-space:normal}.romae-explorable .rp-wide{display:none}}`));
   const cells = {};
   const key = way => kit.svg("svg", {viewBox: "0 0 10 10", "aria-hidden": "true"}, kit.svg("path", {d: way.mark(5, 5), transform: "translate(-3 -3) scale(1.6)", style: `fill:${way.colour}`}));
   const table = kit.el("table", {class: "rp-table"},

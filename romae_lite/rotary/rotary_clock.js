@@ -3,7 +3,7 @@ function explorable(root, data, kit) {
   const FAR = 100, state = {...data};
   const bases = [10, 100, 1000, 10000, 100000].concat(data.base).filter((b, i, all) => all.indexOf(b) === i).sort((a, b) => a - b);
   const dims = [4, 8, 12, 16, 20, 24, 32, 60].concat(data.dim).filter((d, i, all) => all.indexOf(d) === i).sort((a, b) => a - b);
-  const frequencies = () => Array.from({length: state.dim / 2}, (_, i) => i < Math.floor(state.p * state.dim / 2) ? state.base ** (-2 * i / state.dim) : 0);
+  const frequencies = () => kit.frequencies(state.dim, state.p, state.base);
   const agreement = (position, thetas) => thetas.reduce((sum, theta) => sum + Math.cos(position * theta), 0) / thetas.length;
   const wavelength = theta => !theta ? "∞" : 2 * Math.PI / theta < 100 ? (2 * Math.PI / theta).toFixed(2) : (2 * Math.PI / theta).toFixed(0);
   const announce = kit.announcer(root);

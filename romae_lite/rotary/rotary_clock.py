@@ -7,6 +7,7 @@ functions below say the same in Python; `romae_lite.rope` is what the model runs
 import math
 from pathlib import Path
 
+from .. import rope
 from ..page import svg
 from ..page.explorable import Explorable
 from ..page.gallery import figure
@@ -17,8 +18,8 @@ MAX_DIM = 60  # of the head sizes in the paper's Table 8, the one that RoMAE-tin
 
 
 def frequencies(dim: int, p: float, base: float) -> list[float]:
-    """Radians per unit of position of each pair; only the fastest floor(p dim / 2) pairs turn (deviation D1)."""
-    return [base ** (-2 * i / dim) if i < math.floor(p * dim / 2) else 0.0 for i in range(dim // 2)]
+    """Radians per unit of position of each pair, as plain numbers (see `rope.frequencies`)."""
+    return rope.frequencies(dim, p, base).tolist()
 
 
 def agreement(position: float, dim: int, p: float, base: float) -> float:

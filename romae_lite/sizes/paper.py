@@ -17,3 +17,13 @@ CLAIMS = (
         ),
     ),
 )  # fmt: skip
+
+PROTOCOL = {
+    "sizes": (
+        {
+            "source": "Table 8", "only": ("size", "parameters"),
+            "settings": {"size": "tiny", "parameters": "4.67M"},
+            "remarks": {"parameters": "tiny's; the other sizes are below"},
+        },
+    ),
+}  # fmt: skip

@@ -4,17 +4,20 @@
 0.0183 refers to: the clean curve, and the noisy points (where nothing can beat the noise, 0.1).
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from ..lab.experiment import Masked, Splits, numpy_rng, setting, sized
 from ..masking import hide
+from ..model import masked_loss, predicted
 from ..tokens import Tokens
 from ..training import seeded
-from . import rivals as predictors
+from . import rivals
 from .data import GRID, generate
 
 
@@ -31,7 +34,7 @@ class Spirals(Masked):
         # the other recipe, of D.7's text: the 10,000 steps of the authors' stored checkpoint, warm-up as saved with it
         ("paper", 1, {"epochs": 400, "lr": 1e-3, "batch": 8, "warmup_share": 0.02}),
     )
-    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D10", "D13", "D14", "D35")
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D10", "D13", "D14", "D35", "D37")
 
     epochs: int = setting(500, "passes over the training set (Table 19; the paper's text says 400)", low=1)
     warmup_share: float = setting(4 / 7, "share of steps that warm up: Table 19's 2000 of 3500", low=0, high=1)
@@ -40,11 +43,18 @@ class Spirals(Masked):
     n_test: int = setting(1000, "test spirals: ten batches of 100, as D.7 has it", low=100)
     irregular: bool = setting(False, "draw each spiral's angles at random instead of on the paper's grid")
     mask_ratio: float = setting(0.6, "share of points hidden", low=0.02, high=0.98)
-    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)")
+    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)", check=sized)
     cls: bool = setting(False, "use a [CLS] token (D10)")
     position_scale: float | None = setting(
         1.0, "factor on the angles; neighbours are 0.126 apart at 1, one unit with None", low=1e-6, high=1e6
     )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if math.floor((1 - self.mask_ratio) * len(GRID) + 1e-9) < 5:
+            raise ValueError(
+                f"mask_ratio is {self.mask_ratio}; five of {len(GRID)} points must be shown, which the spline needs"
+            )
 
     @classmethod
     def paper(cls) -> "Spirals":
@@ -120,46 +130,19 @@ class Spirals(Masked):
             "rmse_clean_trial_std": float(np.sqrt(trials).std()),
         }
 
-    def baselines(self, tokens: Tokens) -> dict[str, float]:
-        """Bayes-optimal, least-squares and spline predictors on the same points: rmse_clean_bayes and so on."""
+    def baselines(self, tokens: Tokens, names: Iterable[str] = tuple(rivals.RIVALS)) -> dict[str, float]:
+        """Bayes-optimal, least-squares and spline predictors on the same points: rmse_clean_bayes and so on. names:
+        those of rivals.RIVALS that are asked for."""
         theta = tokens.positions[..., 0].cpu().numpy() / self.scale
         observed = ~tokens.aux["hidden"].cpu().numpy()
         found = {}
-        for short, predictor in (
-            ("bayes", predictors.bayes), ("lstsq", predictors.least_squares), ("spline", predictors.spline)
-        ):  # fmt: skip
-            score = self.score(predictor(theta, tokens.values.cpu().double().numpy(), observed), tokens)
+        for short in names:
+            score = self.score(rivals.RIVALS[short](theta, tokens.values.cpu().double().numpy(), observed), tokens)
             found |= {f"{key}_{short}": score[key] for key in ("rmse_clean", "rmse_noisy")}
         return found
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For the explorable: six test spirals, their points uncovered one after the other, and what RoMAE and the
-        Bayes-optimal predictor make of the first k of them."""
-        if self.irregular:  # the explorable draws all spirals over one grid
-            return {}
-        counts = np.array([3, 5, 8, 12, 16, 20, 25, 30, 35, 45, 60, 74])
-        chosen = torch.cat([(data.test.aux["clockwise"] == c).nonzero()[:3, 0] for c in (True, False)])
-        few = data.test[chosen]
-        n, points = few.values.shape[:2]
-        order = torch.argsort(torch.rand(n, points, generator=seeded(0, 5)), dim=1)  # (n, 75)
-        theta = few.positions[..., 0].numpy() / self.scale
-        noisy = few.values.double().numpy()
-        romae, bayes = (np.empty((n, len(counts), points, 2), np.float32) for _ in range(2))
-        for k, count in enumerate(counts):
-            observed = torch.zeros(n, points, dtype=torch.bool).scatter_(1, order[:, :count], True)
-            romae[:, k] = self.everywhere(model, few, observed)
-            bayes[:, k] = predictors.bayes(theta, noisy, observed.numpy())
-        return {
-            "theta": theta[0].astype(np.float32), "chirality": few.aux["clockwise"].numpy().astype(np.int8),
-            "clean": few.aux["clean"].numpy().astype(np.float32), "noisy": noisy.astype(np.float32),
-            "order": order.numpy().astype(np.int16), "counts": counts.astype(np.int16), "romae": romae, "bayes": bayes,
-        }  # fmt: skip
+        """What the figure draws (`figure.recorded`)."""
+        from .figure import recorded
 
-    def everywhere(self, model: nn.Module, tokens: Tokens, observed: Tensor) -> np.ndarray:
-        """Predicted curve at all 75 angles, (n, 75, 2): at an observed point, the prediction is made without it."""
-        out = self.predict(model, tokens, ~observed)
-        for i in range(int(observed.sum(1).max())):
-            # hide the i-th observed point of every spiral as well, and keep what is predicted there
-            nth = (observed.cumsum(1) == i + 1) & observed
-            out = torch.where(nth[..., None], self.predict(model, tokens, ~observed | nth), out)
-        return out.numpy()
+        return recorded(self, model, data)

@@ -4,20 +4,61 @@ Everything drawn is recorded: `gallery("spirals")` reads the arrays that `python
 its record. Nothing is fitted or smoothed in the page, which only counts errors.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 
+from ..lab.experiment import Splits
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
+from ..tokens import Tokens
+from ..training import seeded
+from . import rivals as predictors
+from .experiment import Spirals
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MODELS = ("romae", "bayes")
+COMMAND = "python -m romae_lite run spirals --preset best --seeds 0"
 SCALE = 10_000  # values travel as whole numbers of 1e-4: four decimals, a third of the bytes
+
+
+def recorded(exp: Spirals, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+    """What a run keeps for it: six test spirals, their points uncovered one after the other, and what RoMAE and the
+    Bayes-optimal predictor make of the first k of them."""
+    if exp.irregular:  # the explorable draws all spirals over one grid
+        return {}
+    counts = np.array([3, 5, 8, 12, 16, 20, 25, 30, 35, 45, 60, 74])
+    chosen = torch.cat([(data.test.aux["clockwise"] == c).nonzero()[:3, 0] for c in (True, False)])
+    few = data.test[chosen]
+    n, points = few.values.shape[:2]
+    order = torch.argsort(torch.rand(n, points, generator=seeded(0, 5)), dim=1)  # (n, 75)
+    theta = few.positions[..., 0].numpy() / exp.scale
+    noisy = few.values.double().numpy()
+    romae, bayes = (np.empty((n, len(counts), points, 2), np.float32) for _ in range(2))
+    for k, count in enumerate(counts):
+        observed = torch.zeros(n, points, dtype=torch.bool).scatter_(1, order[:, :count], True)
+        romae[:, k] = everywhere(exp, model, few, observed)
+        bayes[:, k] = predictors.bayes(theta, noisy, observed.numpy())
+    return {
+        "theta": theta[0].astype(np.float32), "chirality": few.aux["clockwise"].numpy().astype(np.int8),
+        "clean": few.aux["clean"].numpy().astype(np.float32), "noisy": noisy.astype(np.float32),
+        "order": order.numpy().astype(np.int16), "counts": counts.astype(np.int16), "romae": romae, "bayes": bayes,
+    }  # fmt: skip
+
+
+def everywhere(exp: Spirals, model: nn.Module, tokens: Tokens, observed: Tensor) -> np.ndarray:
+    """Predicted curve at all 75 angles, (n, 75, 2): at an observed point, the prediction is made without it."""
+    out = exp.predict(model, tokens, ~observed)
+    for i in range(int(observed.sum(1).max())):
+        # hide the i-th observed point of every spiral as well, and keep what is predicted there
+        nth = (observed.cumsum(1) == i + 1) & observed
+        out = torch.where(nth[..., None], exp.predict(model, tokens, ~observed | nth), out)
+    return out.numpy()
 
 
 def payload(arrays: Mapping[str, np.ndarray]) -> dict:
@@ -27,25 +68,14 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
     romae, bayes (S, K, N, 2), the prediction at every point given the first counts[k] points of the order. Predictions
     are sent as differences from the clean curve, which are small. ValueError names what is missing or misshapen.
     """
-    missing = {"clean", "noisy", "order", "counts", *MODELS} - set(arrays)
-    if missing:
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    (S, N), K = np.shape(arrays["clean"])[:2], len(arrays["counts"])
-    expected = dict.fromkeys(("clean", "noisy"), (S, N, 2)) | dict.fromkeys(MODELS, (S, K, N, 2))
-    expected |= {"order": (S, N), "counts": (K,)}
-    for name, shape in expected.items():
-        if np.shape(arrays[name]) != shape:
-            raise ValueError(f"{name} has shape {np.shape(arrays[name])}; expected {shape}")
-        if not np.isfinite(arrays[name]).all():
-            raise ValueError(f"{name} holds values that are not finite")
-    counts, order = np.asarray(arrays["counts"]), np.asarray(arrays["order"])
+    found = checked(arrays, {"order": "N"}, clean="S N 2", noisy="S N 2", order="S N", counts="K",
+                    romae="S K N 2", bayes="S K N 2")  # fmt: skip
+    (S, N), counts, order = found["order"].shape, found["counts"].astype(int), found["order"]
     if (np.diff(counts) <= 0).any() or counts[0] < 1 or counts[-1] > N:
         raise ValueError(f"counts is {counts.tolist()}; expected increasing numbers from 1 to {N}")
     if (np.sort(order, axis=1) != np.arange(N)).any():
         raise ValueError(f"order must hold every number from 0 to {N - 1} once per spiral")
-    clean, noisy, *predictions = (
-        np.rint(np.float64(arrays[name]) * SCALE).astype(int) for name in ("clean", "noisy", *MODELS)
-    )
+    clean, noisy, *predictions = (np.rint(found[name] * SCALE).astype(int) for name in ("clean", "noisy", *MODELS))
     spirals = []
     for s in range(S):
         x, y = (clean[s] - clean[s].mean(0)).T
@@ -53,7 +83,7 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
         spiral = {"turn": "counter-clockwise" if turn > 0 else "clockwise", "order": order[s].tolist()}
         spiral |= {"clean": clean[s].ravel().tolist(), "noisy": noisy[s].ravel().tolist()}
         for name, prediction in zip(MODELS, predictions, strict=True):
-            spiral[name] = (prediction[s] - clean[s]).reshape(K, -1).tolist()
+            spiral[name] = (prediction[s] - clean[s]).reshape(len(counts), -1).tolist()
         spirals.append(spiral)
     return {"scale": SCALE, "counts": counts.tolist(), "spirals": spirals}
 
@@ -116,26 +146,15 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
 
 @figure("spirals")
 def from_results(root: Path | None = None) -> Explorable:
-    """The figure from the first seed of the preset "best", else of "paper", found under results/spirals."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    """The figure from the first seed of the preset "best", else of "paper"."""
 
-    folder = (Path(root) if root else records.results_dir()) / "spirals"
-    found = sorted(
-        (match[1] != "best", int(match[2]), path)
-        for path in folder.glob("*.npz")
-        if (match := re.fullmatch(r"(best|paper)-s(\d+)", path.stem))
-    )
-    reasons = []
-    for _, _, path in found:
-        try:
-            arrays, record = records.load_arrays(path), records.load(path.with_suffix(".json"))
-            source = (
-                f"Recorded run: preset {record.preset}, seed {record.seed}, RMSE {record.metrics['rmse_clean']:.4f} "
-                f"over its whole test set; to repeat it: {record.command}."
-            )
-            if reasons:
-                source += f" Skipped: {'; '.join(reasons)}."
-            return explorable(arrays, source)
-        except (ValueError, OSError, KeyError) as error:
-            reasons.append(f"{path.name} cannot be used ({error})")
-    return not_recorded("spirals", "Spirals", "python -m romae_lite run spirals --preset best --seeds 0", reasons)
+    def draw(runs: list[Drawable]) -> Explorable:
+        ((record, arrays),) = runs
+        source = (
+            f"Recorded run: preset {record.preset}, seed {record.seed}, RMSE {record.metrics['rmse_clean']:.4f} "
+            f"over its whole test set; to repeat it: {record.command}."
+        )
+        return explorable(arrays, source)
+
+    runs = [*Spirals.best().records(root), *Spirals.paper().records(root)]
+    return drawn("spirals", "Spirals", COMMAND, [runs], draw, root)

@@ -23,3 +23,21 @@ CLAIMS = (
         ),
     ),
 )  # fmt: skip
+
+PROTOCOL = {
+    "spirals": (
+        {
+            "source": "Table 19; D.7",
+            "settings": {
+                "training_set": 200, "n_test": 100, "epochs": 500, "batch": 32, "lr": 3e-4, "warmup": 2000,
+                "schedule": "cosine", "optimizer": "adamw", "precision": "fp32", "mask_ratio": 0.6, "encoder": "tiny",
+                "decoder": "tiny-shallow", "encoding": "rope", "p": 0.75, "position_scale": 1.0, "irregular": False,
+            },
+            "remarks": {
+                "epochs": "the text of D.7: 400", "lr": "the text of D.7: 1e-3",
+                "batch": "the stored checkpoint fits 8", "decoder": "their code: tiny", "cls": "their code: no",
+                "n_test": "ten trials of 100",
+            },
+        },
+    ),
+}  # fmt: skip

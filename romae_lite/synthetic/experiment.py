@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Masked, Splits, masked_loss, numpy_rng, predicted, setting
+from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting, sized
 from ..masking import hide
-from ..model import count_parameters
+from ..model import count_parameters, masked_loss, predicted
 from ..tokens import Tokens
 from ..training import seeded
 from . import rivals as predictors
@@ -50,7 +50,7 @@ class Synthetic(Masked):
         ("paper", 2, {"position_scale": 50.0}),
         ("paper", 1, {"grid": "hetvae"}),
     )
-    deviations = ("D1", "D2", "D3", "D5", "D6", "D9", "D10", "D13", "D17", "D18")
+    deviations = ("D1", "D2", "D3", "D5", "D6", "D9", "D10", "D13", "D17", "D18", "D37")
 
     epochs: int = setting(50, "passes over the training set", low=1)
     batch: int = setting(8, "samples per step", low=1)
@@ -61,7 +61,7 @@ class Synthetic(Masked):
     n_valid: int = setting(200, "validation series: 10 %, for choosing settings", low=1)
     n_test: int = setting(1000, "test series: five times the paper's 200, for a steadier mean (D17)", low=1)
     shared_seed: bool = setting(False, "train as their code does: every series keeps one order of its points (D17)")
-    decoder: str = setting("tiny-shallow", "size of the decoder (their code: as large as the encoder, D9)")
+    decoder: str = setting("tiny-shallow", "size of the decoder (their code: as large as the encoder, D9)", check=sized)
     cls: bool = setting(False, "use a [CLS] token (the paper: of no benefit here)")
     position_scale: float | None = setting(
         1.0, "factor on the times; neighbours are 0.02 apart at 1, one unit with None", low=1e-6, high=1e6
@@ -127,7 +127,7 @@ class Synthetic(Masked):
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         count = torch.randint(self.shown.start, self.shown.stop, (len(batch),), generator=generator)
         if self.shared_seed:
-            hidden = batch.aux["rank"] >= count.to(batch.device)[:, None]
+            hidden = batch.aux["rank"] >= count[:, None]
         else:
             hidden = hide(batch.real, visible=count, generator=generator)
         return masked_loss(model, batch, hidden)

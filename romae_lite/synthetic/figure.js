@@ -1,78 +1,11 @@
-// Drag the observed points of a random series; RoMAE (its forward pass is below) and the exact Gaussian process follow.
+// Drag the observed points of a random series; RoMAE and the exact Gaussian process follow.
 function explorable(root, data, kit) {
   const {t, references, sharpness, noise, trained} = data, T = t.length, MAX = data.max;
   const models = [
     {id: "romae", name: "RoMAE", colour: "var(--romae-blue)", width: 2.75, dash: ""},
     {id: "gp", name: "Gaussian process", colour: "var(--romae-vermillion)", width: 2.25, dash: "7 4"}];
 
-  // --- RoMAE: `romae_lite.model.RoMAE` for one series, with the recorded weights ----------------------------------------
-  const half = bits => {  // IEEE half precision
-    const exponent = bits >> 10 & 31, fraction = bits & 1023;
-    return (bits & 0x8000 ? -1 : 1) * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * fraction / 1024);
-  };
-  const bytes = Uint8Array.from(atob(data.weights), c => c.charCodeAt(0)), weight = {};
-  let read = 0;
-  for (const [name, size] of data.shapes) weight[name] = Float64Array.from({length: size}, () => half(bytes[read++] | bytes[read++] << 8));
-  // One token: W x + b, with W (outputs, inputs) row by row.
-  const linear = (x, W, b, outputs) => {
-    const y = new Float64Array(outputs);
-    for (let o = 0, w = 0; o < outputs; o++) {
-      let sum = b ? b[o] : 0;
-      for (let i = 0; i < x.length; i++, w++) sum += W[w] * x[i];
-      y[o] = sum;
-    }
-    return y;
-  };
-  const norm = (x, gain) => {
-    const scale = 1 / Math.sqrt(x.reduce((sum, v) => sum + v * v, 0) / x.length + 1e-12);
-    return x.map((v, i) => v * scale * gain[i]);
-  };
-  const add = (x, y) => x.map((v, i) => v + y[i]);
-  function rotate(qk, heads, dim, position) {  // in place; queries and keys of all heads, one after the other
-    for (let i = 0, kept = Math.floor(data.p * dim / 2); i < kept; i++) {
-      const angle = position * data.base ** (-2 * i / dim), cos = Math.cos(angle), sin = Math.sin(angle);
-      for (let at = i; at < 2 * heads * dim; at += dim) {
-        const [first, second] = [qk[at], qk[at + dim / 2]];
-        qk[at] = first * cos - second * sin;
-        qk[at + dim / 2] = second * cos + first * sin;
-      }
-    }
-  }
-  function attention(tokens, positions, name, heads) {
-    const E = tokens[0].length, dim = E / heads;
-    const qkv = tokens.map((x, i) => { const y = linear(x, weight[name + ".qkv.weight"], null, 3 * E); rotate(y, heads, dim, positions[i]); return y; });
-    return qkv.map(query => {
-      const out = new Float64Array(E);
-      for (let h = 0; h < E; h += dim) {
-        const score = qkv.map(key => { let s = 0; for (let i = h; i < h + dim; i++) s += query[i] * key[E + i]; return s / Math.sqrt(dim); });
-        const top = Math.max(...score), share = score.map(s => Math.exp(s - top)), total = share.reduce((a, b) => a + b);
-        qkv.forEach((value, j) => { for (let i = h; i < h + dim; i++) out[i] += share[j] / total * value[2 * E + i]; });
-      }
-      return linear(out, weight[name + ".out.weight"], null, E);
-    });
-  }
-  const silu = x => x.map(v => v / (1 + Math.exp(-v)));
-  function stack(tokens, positions, name, {depth, heads, ff}) {
-    for (let i = 0; i < depth; i++) {
-      const block = `${name}.blocks.${i}`;
-      const attended = attention(tokens.map(x => norm(x, weight[block + ".norm1.weight"])), positions, block + ".attention", heads);
-      tokens = tokens.map((x, j) => add(x, attended[j]));
-      tokens = tokens.map(x => add(x, linear(silu(linear(norm(x, weight[block + ".norm2.weight"]), weight[block + ".ff.up.weight"], null, ff)), weight[block + ".ff.down.weight"], null, x.length)));
-    }
-    return tokens;
-  }
-  // Observed indices and their values -> prediction at the other indices, in order.
-  function romae(observed, values, hidden) {
-    const {encoder, decoder} = data, at = i => t[i] * data.scale;
-    let tokens = observed.map((_, j) => linear([values[j]], weight["encoder.embed.weight"], weight["encoder.embed.bias"], encoder.dim));
-    let positions = observed.map(at);
-    if (weight["encoder.cls"]) { tokens.unshift(weight["encoder.cls"]); positions.unshift(0); }
-    tokens = stack(tokens, positions, "encoder.stack", encoder).map(x => linear(x, weight["project.weight"], weight["project.bias"], decoder.dim));
-    tokens.push(...hidden.map(() => weight.mask_token));
-    positions.push(...hidden.map(at));
-    return stack(tokens, positions, "decoder", decoder).slice(-hidden.length)
-      .map(x => linear(norm(x, weight["head.1.weight"]), weight["head.2.weight"], weight["head.2.bias"], 1)[0]);
-  }
+  const model = romae.load(data.model), positions = t.map(time => [time * data.scale]);
 
   // --- the Gaussian process: ten heights, one 10 x 10 system ------------------------------------------------------------
   const basis = time => {
@@ -103,30 +36,20 @@ function explorable(root, data, kit) {
     return w => ({mean: dot(w, heights), sd: Math.sqrt(dot(w, covariance.map(row => dot(row, w))))});
   }
 
-  // --- random series, the same ones for everybody: `series` in synthetic.py draws them too ------------------------------
   function draw(number) {
-    let s = number * 0x9E3779B9 >>> 0;
-    const uniform = () => {  // mulberry32
-      s = s + 0x6D2B79F5 >>> 0;
-      let z = Math.imul(s ^ s >>> 15, s | 1);
-      z ^= z + Math.imul(z ^ z >>> 7, z | 61);
-      return ((z ^ z >>> 14) >>> 0) / 2 ** 32;
-    };
-    const gauss = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-    const heights = references.map(gauss), clean = W.map(w => dot(w, heights)), noisy = clean.map(x => x + noise * gauss());
-    const keys = t.map(uniform), order = t.map((_, i) => i).sort((a, b) => keys[a] - keys[b]);
-    return {clean, noisy, order};
+    const {heights, noisy, order} = data.series[number];
+    return {clean: W.map(w => dot(w, heights)), noisy, order};
   }
 
   // --- state --------------------------------------------------------------------------------------------------------------
-  let number = data.series, current = draw(number), observed = current.order.slice(0, data.observed), answer;
+  let number = data.start, current = draw(number), observed = current.order.slice(0, data.observed), answer;
   const shown = {truth: true, romae: true, gp: true}, announce = kit.announcer(root);
   const digits = v => v.toFixed(3), time = i => t[i].toFixed(2);
 
   function solve() {
     const sorted = [...observed].sort((a, b) => a - b), values = sorted.map(i => current.noisy[i]);
     const hidden = t.map((_, i) => i).filter(i => !sorted.includes(i)), at = posterior(sorted, values);
-    const predicted = romae(sorted, values, hidden), exact = hidden.map(i => at(W[i]));
+    const found = romae.predict(model, current.noisy.map(v => [v]), positions, new Set(hidden)), predicted = hidden.map(i => found[i][0]), exact = hidden.map(i => at(W[i]));
     const mean = errors => errors.reduce((a, b) => a + b, 0) / errors.length;
     answer = {sorted, hidden, predicted, exact, fine: fineW.map(at),
       romae: mean(predicted.map((x, j) => (x - current.clean[hidden[j]]) ** 2)),
@@ -167,7 +90,7 @@ function explorable(root, data, kit) {
     kit.el("div", {},
       kit.el("div", {class: "romae-row"}, slider.node),
       kit.el("div", {class: "romae-row"},
-        kit.button("New series", {class: "romae-button"}, () => { number += 1; current = draw(number); observed = current.order.slice(0, observed.length); update(true); }),
+        kit.button("New series", {class: "romae-button"}, () => { number = (number + 1) % data.series.length; current = draw(number); observed = current.order.slice(0, observed.length); update(true); }),
         kit.button("Spread evenly", {class: "romae-button"}, () => { const n = observed.length; observed = observed.map((_, j) => Math.round((j + 0.5) * T / n - 0.5)); update(true); }),
         kit.button("Crowd", {class: "romae-button", title: "Put all observed points side by side"}, () => { const n = observed.length, first = Math.round((T - n) / 2); observed = observed.map((_, j) => first + j); update(true); }))),
     kit.el("div", {class: "sy-legend"},

@@ -18,3 +18,21 @@ CLAIMS = (
         ),
     ),
 )  # fmt: skip
+
+PROTOCOL = {
+    "synthetic": (
+        {
+            "source": "Table 20; D.8",
+            "settings": {
+                "training_set": 1600, "n_valid": 200, "n_test": 200, "epochs": 50, "batch": 8, "lr": 1e-3,
+                "warmup": 200, "schedule": "cosine", "optimizer": "adamw", "precision": "fp32", "encoder": "tiny",
+                "decoder": "tiny-shallow", "encoding": "rope", "p": 0.75, "position_scale": 1.0,
+            },
+            "remarks": {
+                "training_set": "80 % of 2000; their code: 1600 and 400", "cls": "of no benefit",
+                "encoder": "their script: small", "decoder": "their code: as large as the encoder",
+                "shared_seed": "their code: yes", "n_test": "their code: 400 training series",
+            },
+        },
+    ),
+}  # fmt: skip

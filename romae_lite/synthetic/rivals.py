@@ -23,7 +23,7 @@ def posterior(noisy: np.ndarray, observed: np.ndarray, grid: str, at=None) -> tu
     asked = W if at is None else weights(at, grid)  # (Q, 10)
     seen = W * observed[..., None]  # (n, T, 10)
     precision = np.eye(W.shape[1]) + seen.mT @ W / NOISE**2  # (n, 10, 10)
-    pull = (seen.mT @ noisy[..., None]) / NOISE**2  # (n, 10, 1)
+    pull = (seen.mT @ np.where(observed, noisy, 0.0)[..., None]) / NOISE**2  # (n, 10, 1)
     mean = (asked @ np.linalg.solve(precision, pull))[..., 0]
     variance = np.einsum("qk,nkl,ql->nq", asked, np.linalg.inv(precision), asked)
     return mean, variance
@@ -53,4 +53,4 @@ def spline(noisy: np.ndarray, observed: np.ndarray, grid: str) -> np.ndarray:
 
 def zero(noisy: np.ndarray, observed: np.ndarray, grid: str) -> np.ndarray:
     """Zero, the mean of the prior."""
-    return np.zeros_like(noisy)
+    return np.zeros(noisy.shape)

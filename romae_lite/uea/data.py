@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from ..files import atomic_write
-from ..lab.data import DataError, NotHere, changed, data_root
+from ..lab.data import DAMAGE, DataError, NotHere, changed, data_root, limited
 from ..tokens import Tokens, collate
 
 
@@ -96,6 +96,7 @@ FINGERPRINTS = {
     "LSST": ("6630132870c42d3d", "4696551e9c266362"),
 }
 PARTS = ("TRAIN", "TEST")
+LARGEST = 2**28  # bytes of an unpacked file; the largest, of Heartbeat, has 44 million
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,9 @@ Case = tuple[list[np.ndarray], str]  # its channels, (T_c,) each, and its class
 
 
 def parse_ts(texts: list[str], where: list[str], bad: list[DataError] | None = None) -> list[Case]:
-    """The cases of one `.ts` file; "?" becomes NaN. DataError naming `where` and the case for what is damaged; with a
-    list `bad` the error goes there, and the case is left out."""
+    """The cases of one `.ts` file; "?", the format's mark of a missing value, becomes NaN, and the text "nan" is
+    refused. DataError naming `where` and the case for what is damaged; with a list `bad` the error goes there, and the
+    case is left out."""
     head, found, body = texts[0].partition("@data")
     if not found:
         raise DataError(f"{where[0]}: there is no line @data; the file is cut off, or no .ts file")
@@ -198,11 +200,13 @@ def _each(case: Callable, rows: Iterable, bad: list[DataError] | None) -> list[C
 def _numbers(text: str, where: str, case: int) -> np.ndarray:
     """ "1,2.5,?" -> (T,) float64."""
     try:
+        if odd := next((x for x in text.split(",") if set("nN_") & set(x)), ""):  # Python reads nan, inf and 1_0
+            raise ValueError(f"{odd!r}; what is missing is a ?")
         found = np.array(text.replace("?", "nan").split(","), dtype=np.float64)
     except ValueError as error:
         raise DataError(f"{where}: case {case} has something that is no number ({error})") from error
-    if np.isinf(found).any():
-        raise DataError(f"{where}: case {case} has a number that is infinite")
+    if (np.abs(found) > (top := np.finfo(np.float32).max)).any():
+        raise DataError(f"{where}: case {case} has the number {np.nanmax(np.abs(found))}; float32 ends at {top:.4g}")
     return found
 
 
@@ -225,7 +229,7 @@ def texts(folder: Path, dataset: str, part: str) -> tuple[Callable, list[str], l
     """What a folder holds of one part of a set: the parser for it, the contents of its files and their names.
 
     Looks for <dataset>_TRAIN.ts or one <dataset>Dimension<k>_TRAIN.arff per channel, both also as .gz, and for the .ts
-    in <dataset>.zip. NotHere where there is none, DataError where one cannot be unpacked.
+    in <dataset>.zip. NotHere where there is none, DataError where one cannot be unpacked or is larger than LARGEST.
     """
     name = f"{dataset}_{part}.ts"
     dimensions = [f"{dataset}Dimension{k + 1}_{part}.arff" for k in range(SETS[dataset].channels)]
@@ -240,20 +244,31 @@ def texts(folder: Path, dataset: str, part: str) -> tuple[Callable, list[str], l
     if archive.is_file():
         try:
             with ZipFile(archive) as packed:
-                inside = next((n for n in packed.namelist() if n.rpartition("/")[2] == name), None)
+                inside = [n for n in packed.namelist() if n.rpartition("/")[2] == name]
+                if len(inside) > 1:
+                    raise DataError(f"{archive}: {name} is there twice, as {inside[0]} and {inside[1]}")
                 if inside:
-                    return parse_ts, [packed.read(inside).decode("utf-8", errors="replace")], [f"{archive.name}:{name}"]
-        except (BadZipFile, EOFError, OSError, ZlibError) as error:
-            raise DataError(f"{archive} is damaged or cut off ({error})") from error
+                    with packed.open(inside[0]) as file:
+                        return parse_ts, [_text(file, f"{archive}: {name}")], [f"{archive.name}:{name}"]
+        except DataError:
+            raise
+        except (BadZipFile, RuntimeError, *DAMAGE) as error:  # RuntimeError: encrypted, or packed in an unknown way
+            raise DataError(f"{archive} is damaged, cut off or not to be unpacked ({error})") from error
     raise NotHere(f"{folder} has neither {name} nor {dimensions[0]}, nor these as .gz, nor {name} in {archive.name}")
 
 
 def _unpacked(path: Path) -> str:
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, OSError, ZlibError) as error:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            return _text(file, str(path))
+    except DataError:
+        raise
+    except DAMAGE as error:
         raise DataError(f"{path} is damaged or cut off ({error})") from error
-    return content.decode("utf-8", errors="replace")
+
+
+def _text(file: IO[bytes], where: str) -> str:
+    return limited(iter(lambda: file.read(1 << 20), b""), LARGEST, where).decode("utf-8", errors="replace")
 
 
 def read(folder: Path, dataset: str, part: str, skip_bad: bool = False) -> tuple[Series, list[DataError]]:
@@ -343,6 +358,8 @@ def simulated(n: int, rng: np.random.Generator) -> Series:
     Standing is a fluctuation about zero, walking a slow and running a fast, strong rhythm with overtones, badminton
     a handful of sudden strokes; phase, tempo and strength differ from case to case.
     """
+    if n < 1:
+        raise ValueError(f"n is {n}; make at least one series")
     label, step = np.arange(n) % 4, np.arange(100)[:, None]
     values = []
     for kind in label:
@@ -364,7 +381,9 @@ def simulated(n: int, rng: np.random.Generator) -> Series:
 
 def kept(series: Series, share: float, rng: np.random.Generator) -> list[np.ndarray]:
     """The steps of each case that are left when round(share * T) of its T steps, drawn at random, are dropped; two
-    remain at least."""
+    remain at least. ValueError for a share outside [0, 1]."""
+    if not 0 <= share <= 1:
+        raise ValueError(f"share is {share}; it must lie in [0, 1]")
     return [
         np.sort(rng.permutation(len(v))[: max(2, len(v) - round(share * len(v)))]).astype(np.int64)
         for v in series.values
@@ -386,4 +405,6 @@ def tokens(series: Series, steps: list[np.ndarray]) -> Tokens:
 
 def padded(series: Series, length: int) -> Series:
     """Zeros before every case, up to a length: what the authors' code takes for data (D28)."""
+    if length < (longest := max(map(len, series.values))):
+        raise ValueError(f"length is {length}; the longest case has {longest} steps")
     return Series(tuple(np.pad(v, ((length - len(v), 0), (0, 0))) for v in series.values), series.label, series.names)

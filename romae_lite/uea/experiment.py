@@ -15,7 +15,7 @@ from torch import nn
 from ..lab.classification import Classification
 from ..lab.experiment import Splits, numpy_rng, setting
 from ..model import RoMAE, RoMAEPredictor
-from ..tokens import Tokens, trim
+from ..tokens import Tokens
 from ..training import forked, mixed, seeded
 from . import data as archive
 from . import rivals as predictors
@@ -65,14 +65,28 @@ class UEA(Classification):
         ("paper", 3, {"dataset": "CharacterTrajectories", "precision": "bf16"}),
         ("paper", 5, {"dataset": "Heartbeat", "folds": 5, "precision": "bf16"}),
     )
-    deviations = ("D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30")
+    deviations = (
+        "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30", "D36", "D41", "D42",
+        "D43", "D46",
+    )  # fmt: skip
 
-    epochs: int = setting(50, "passes over the training set", low=1)
-    batch: int = setting(8, "series per step", low=1)
-    lr: float = setting(1e-2, "peak learning rate", low=1e-12, high=10)
+    # FOLLOWS: None stands for the set's own, which is what they are once the experiment is made
+    epochs: int | None = setting(None, "passes over the training set", low=1)
+    batch: int | None = setting(None, "series per step", low=1)
+    lr: float | None = setting(None, "peak learning rate", low=1e-12, high=10)
+    clip: float | None = setting(None, "largest gradient norm", low=1e-12)
+    dropout: float | None = setting(None, "dropout in fine-tuning", low=0, high=0.95)
+    drop_path: float | None = setting(None, "stochastic depth of the last block in fine-tuning", low=0, high=0.95)
+    smoothing: float | None = setting(None, "label smoothing; the paper's c is one minus this", low=0, high=0.99)
+    pretrain_epochs: int | None = setting(None, "passes over the training set before fine-tuning; 0: none", low=0)
+    scale: str | None = setting(
+        None, "values as they are; standardised channel by channel; or that after arcsinh, which tames large values",
+        choices=(None, "none", "channel", "asinh"),
+    )  # fmt: skip
+
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     weight_decay: float = setting(0.0, "weight decay, decoupled but for sgd", low=0)
-    dataset: str = setting("BasicMotions", "which set; the settings in FOLLOWS change along", choices=tuple(SETS))
+    dataset: str = setting("BasicMotions", "which set; what nobody chose of FOLLOWS changes along", choices=tuple(SETS))
     rows: str = setting("paper", "whose settings follow the set: Table 12's, or ours", choices=("paper", "ours"))
     source: str = setting("real", "the archive's series, or made-up ones", choices=("real", "simulated"))
     folds: int | None = setting(
@@ -85,10 +99,6 @@ class UEA(Classification):
         "training series", low=0, high=0.5,
     )  # fmt: skip
     dropped: float = setting(0.3, "share of the steps that are dropped, in training and in test", low=0, high=0.9)
-    scale: str = setting(
-        "none", "values as they are; standardised channel by channel; or that after arcsinh, which tames large values",
-        choices=("none", "channel", "asinh"),
-    )  # fmt: skip
     padding: str = setting(
         "mask", "shorter series: attention leaves the padding out, or zeros before them are data (D28)",
         choices=("mask", "zeros"),
@@ -99,6 +109,11 @@ class UEA(Classification):
     )  # fmt: skip
 
     def __post_init__(self):
+        row = ROWS.get(self.rows, {}) if type(self.rows) is str else {}
+        row = row.get(self.dataset) if type(self.dataset) is str else None
+        if row:  # else the check of the fields says what is wrong
+            own = {name: value for name, value in zip(FOLLOWS, row, strict=True) if getattr(self, name) is None}
+            vars(self).update(own, own=tuple(own))
         super().__post_init__()
         if self.source == "simulated" and self.dataset != "BasicMotions":
             raise ValueError(f"source is 'simulated', but dataset {self.dataset!r}; only BasicMotions is simulated")
@@ -108,14 +123,8 @@ class UEA(Classification):
             raise ValueError("keep is 'best', but valid_share 0; there is nothing to tell which is best")
 
     def replace(self, **changes) -> "UEA":
-        """As in `Experiment`; where the set or `rows` change, those settings that have the old row's value take the
-        new row's."""
-        old = ROWS[self.rows].get(self.dataset)
-        new = ROWS.get(changes.get("rows", self.rows), {}).get(changes.get("dataset", self.dataset))
-        if new is not None:
-            row = zip(FOLLOWS, old, new, strict=True)
-            changes = {name: to for name, was, to in row if getattr(self, name) == was} | changes
-        return super().replace(**changes)
+        """As in `Experiment`; of FOLLOWS, what was chosen stays, and the rest is the set's own again."""
+        return super().replace(**dict.fromkeys(self.own) | changes)
 
     @classmethod
     def paper(cls) -> "UEA":
@@ -126,9 +135,8 @@ class UEA(Classification):
     def best(cls) -> "UEA":
         """Our own settings: channels standardised, a small model, Muon. Minutes on a CPU."""
         return cls(
-            rows="ours", encoder="64x4x3x256", decoder="64x4x1x256", optimizer="muon",
-            pretrain_optimizer="muon", pretrain_lr=5e-3, pretrain_batch=32, pretrain_weight_decay=0.05,
-            weight_decay=0.05, **dict(zip(FOLLOWS, ROWS["ours"]["BasicMotions"], strict=True)),
+            rows="ours", encoder="64x4x3x256", decoder="64x4x1x256", optimizer="muon", pretrain_optimizer="muon",
+            pretrain_lr=5e-3, pretrain_batch=32, pretrain_weight_decay=0.05, weight_decay=0.05,
         )  # fmt: skip
 
     @classmethod
@@ -182,7 +190,7 @@ class UEA(Classification):
 
     def scaled(self, parts: list[Tokens]) -> list[Tokens]:
         """The parts with their values on the `scale` of the first one's real tokens; aux["raw"] as they were."""
-        parts = [replace(part, aux=dict(part.aux, raw=part.values)) for part in parts]
+        parts = [replace(part, aux=dict(part.aux, raw=part.values), per_token={"raw"}) for part in parts]
         if self.scale == "none":
             return parts
         values = [part.values.double() for part in parts]
@@ -229,7 +237,9 @@ class UEA(Classification):
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
         """confusion (K, K) of the test set; dropped (S,) larger shares of its steps missing, accuracy_dropped (S,) what
-        is left of the accuracy then, mean of five draws; and for the explorable what `examples` returns."""
+        is left of the accuracy then, mean of five draws; and what the explorable draws (`figure.recorded`)."""
+        from .figure import recorded
+
         shares = [self.dropped, *(share for share in (0.5, 0.7, 0.8, 0.9, 0.95) if share > self.dropped)]
 
         def accuracy(share: float, draw: int) -> float:
@@ -240,38 +250,7 @@ class UEA(Classification):
             np.mean([accuracy(share, draw) for draw in range(5 if share > self.dropped else 1)]) for share in shares
         ]
         curve = {"dropped": np.array(shares), "accuracy_dropped": np.array(found)}
-        return super().arrays(model, data) | curve | self.examples(model, data.test)
-
-    def examples(self, model: nn.Module, test: Tokens, count: int = 8, channels: int = 6) -> dict[str, np.ndarray]:
-        """Some test series, seen through a window: what the explorable shows.
-
-        One series of every class in turn, E in all, N steps at most. values (E, N, at most `channels`); step (E, N), -1
-        where there is none; label (E,); rank (E, N), in which order steps are kept; levels (L,), shares that are kept;
-        probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the
-        series: zero where there is none.
-        """
-        label = test.aux["label"].cpu()
-        turn = torch.stack([(label[:i] == label[i]).sum() for i in range(len(label))])  # the how-manieth of its class
-        chosen = (turn * self.classes + label).argsort(stable=True)[:count]
-        some, levels = trim(test[chosen]), np.array([1.0, 0.6, 0.3, 0.15, 0.07])
-        n, length = some.real.sum(1), some.positions[..., 0].masked_fill(~some.real, 0).amax(1, keepdim=True)
-        rank = torch.rand(some.real.shape, generator=seeded(0, 7)).masked_fill(~some.real, 2).argsort(1).argsort(1)
-        tenth = some.positions[..., 0] / (length + 1) * 10
-        probability = np.zeros((len(chosen), 11, 11, len(levels), self.classes), np.uint8)
-        for i, j in np.ndindex(11, 11):
-            inside = some.real & (tenth >= i) & (tenth < j)
-            for k, share in enumerate(levels):
-                seen = inside & (rank < torch.from_numpy(np.ceil(share * n.numpy()))[:, None])
-                there = seen.any(1)  # nothing in the window: no answer
-                if there.any():
-                    part = replace(some[there], pad=~seen[there])
-                    answer = self.logits(model, part).softmax(1)
-                    probability[there.numpy(), i, j, k] = (255 * answer).round().to(torch.uint8).numpy()
-        return {
-            "values": some.values[..., :channels].numpy(), "label": label[chosen].numpy().astype(np.int16),
-            "step": some.positions[..., 0].masked_fill(~some.real, -1).numpy().astype(np.int16),
-            "rank": rank.numpy().astype(np.int16), "levels": levels, "probability": probability,
-        }  # fmt: skip
+        return super().arrays(model, data) | curve | recorded(self, model, data.test)
 
 
 def stratified(label: np.ndarray, parts: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,57 +1,89 @@
 """The window explorable: a multivariate series, which steps a model is shown, and what it then takes the series for.
 
-Every probability was computed by a model beforehand (`UEA.examples`); the page looks them up.
+Every probability was computed by a model beforehand (`recorded`); the page looks them up.
 """
 
-import re
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import nn
 
+from ..batching import trim
 from ..page import svg
-from ..page.explorable import Explorable, not_recorded
+from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
+from ..tokens import Tokens
+from ..training import seeded
 from .data import SETS
+from .experiment import UEA
 
 SCRIPT = Path(__file__).with_suffix(".js")
 ENDS = 10  # the window begins and ends at tenths of the series
 COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=BasicMotions"
 
 
+def recorded(exp: UEA, model: nn.Module, test: Tokens, count: int = 8, channels: int = 6) -> dict[str, np.ndarray]:
+    """What a run keeps for it: some test series, and what the model says of parts of them.
+
+    One series of every class in turn, E in all, N steps at most. values (E, N, at most `channels`); step (E, N), -1
+    where there is none; label (E,); rank (E, N), in which order steps are kept; levels (L,), shares that are kept;
+    probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the
+    series: zero where there is none.
+    """
+    label = test.aux["label"].cpu()
+    turn = torch.stack([(label[:i] == label[i]).sum() for i in range(len(label))])  # the how-manieth of its class
+    chosen = (turn * exp.classes + label).argsort(stable=True)[:count]
+    some, levels = trim(test[chosen]), np.array([1.0, 0.6, 0.3, 0.15, 0.07])
+    n, length = some.real.sum(1), some.positions[..., 0].masked_fill(~some.real, 0).amax(1, keepdim=True)
+    rank = torch.rand(some.real.shape, generator=seeded(0, 7)).masked_fill(~some.real, 2).argsort(1).argsort(1)
+    tenth = some.positions[..., 0] / (length + 1) * ENDS
+    windows = [(i, j, k) for i, j in combinations(range(ENDS + 1), 2) for k in range(len(levels))]
+    kept = rank < torch.from_numpy(np.ceil(levels[:, None, None] * n.numpy()[:, None]))  # (L, E, N)
+    seen = torch.stack([some.real & (tenth >= i) & (tenth < j) & kept[k] for i, j, k in windows])  # (windows, E, N)
+    which, e = torch.where(seen.any(2))  # nothing in the window: no answer
+    answer = exp.logits(model, replace(some[e], pad=~seen[which, e])).softmax(1)
+    probability = np.zeros((len(chosen), ENDS + 1, ENDS + 1, len(levels), exp.classes), np.uint8)
+    begin, end, level = np.array(windows)[which].T
+    probability[e, begin, end, level] = (255 * answer).round().to(torch.uint8).numpy()
+    return {
+        "values": some.values[..., :channels].numpy(), "label": label[chosen].numpy().astype(np.int16),
+        "step": some.positions[..., 0].masked_fill(~some.real, -1).numpy().astype(np.int16),
+        "rank": rank.numpy().astype(np.int16), "levels": levels, "probability": probability,
+    }  # fmt: skip
+
+
 def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
-    """What the page needs, as JSON, from the arrays that `UEA.examples` describes. ValueError names what is missing or
+    """What the page needs, as JSON, from the arrays that `recorded` describes. ValueError names what is missing or
     misshapen."""
     names = SETS[dataset].names
-    wanted = ("values", "step", "label", "rank", "levels", "probability")
-    if missing := set(wanted) - set(arrays):
-        raise ValueError(f"arrays lack {', '.join(sorted(missing))}")
-    a = {name: np.asarray(arrays[name]) for name in wanted}
-    E, N, L = *a["step"].shape, len(a["levels"])
-    expected = {"label": (E,), "rank": (E, N), "values": (E, N, a["values"].shape[-1])}
-    expected["probability"] = (E, ENDS + 1, ENDS + 1, L, len(names))
-    for name, shape in expected.items():
-        if a[name].shape != shape:
-            raise ValueError(f"{name} has shape {a[name].shape}; expected {shape}")
-    if not np.isfinite(a["values"]).all():
-        raise ValueError("values holds values that are not finite")
+    a = checked(
+        arrays, {"label": len(names), "rank": "N", "probability": 256},
+        values="E N C", step="E N", label="E", rank="E N", levels="L",
+        probability=f"E {ENDS + 1} {ENDS + 1} L {len(names)}",
+    )  # fmt: skip
+    if not (a["step"] >= 0).any(1).all() or not ((a["levels"] > 0) & (a["levels"] <= 1)).all():
+        raise ValueError("step must have one of every series at least, levels must be shares")
     series = []
-    for e in range(E):
+    for e in range(len(a["step"])):
         there = a["step"][e] >= 0
         windows = [
             [a["probability"][e, i, j].astype(int).tolist() for j in range(i + 1, ENDS + 1)] for i in range(ENDS)
         ]
         series.append({
-            "step": a["step"][e][there].astype(int).tolist(), "rank": a["rank"][e][there].astype(int).tolist(),
-            "values": np.round(a["values"][e][there].T.astype(float), 2).tolist(), "label": int(a["label"][e]),
+            "step": a["step"][e][there].astype(int).tolist(), "rank": a["rank"][e][there].tolist(),
+            "values": np.round(a["values"][e][there].T, 2).tolist(), "label": int(a["label"][e]),
             "probability": windows,
         })  # fmt: skip
     real = a["values"][a["step"] >= 0]  # (steps of all series, C)
     extremes = np.stack((real.min(0), real.max(0)), 1)
     return {
-        "series": series, "names": list(names), "levels": np.round(a["levels"].astype(float), 3).tolist(),
-        "range": np.round(extremes.astype(float), 2).tolist(),
+        "series": series, "names": list(names), "levels": np.round(a["levels"], 3).tolist(),
+        "range": np.round(extremes, 2).tolist(),
     }  # fmt: skip
 
 
@@ -102,7 +134,7 @@ def still(data: dict) -> str:
 
 
 def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", source: str = "") -> Explorable:
-    """The figure from the arrays of `UEA.examples`; `source` says in the caption where they come from."""
+    """The figure from the arrays of `recorded`; `source` says in the caption where they come from."""
     data = payload(arrays, dataset) | {"start": 0}
     return Explorable(
         name="uea",
@@ -118,26 +150,15 @@ def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", 
 
 @figure("uea")
 def from_results(dataset: str = "BasicMotions", root: Path | None = None) -> Explorable:
-    """The figure from the first seed of the preset "best", else "paper", of a set under results/uea."""
-    from ..lab import records  # here: the other figures need nothing but the standard library and numpy
+    """The figure from the first seed of the preset "best", else "paper", of a set."""
 
-    folder = (Path(root) if root else records.results_dir()) / "uea"
-    found = sorted(
-        (match[1] != "best", int(match[2]), path)
-        for path in folder.glob("*.npz")
-        if (match := re.fullmatch(rf"(best|paper)-dataset={dataset}-s(\d+)", path.stem))
-    )
-    reasons = []
-    for _, _, path in found:
-        try:
-            record = records.load(path.with_suffix(".json"))
-            source = (
-                f"{dataset}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
-                f"{record.metrics['accuracy']:.3f} on its whole test set; to repeat it: {record.command}."
-            )
-            if reasons:
-                source += f" Skipped: {'; '.join(reasons)}."
-            return explorable(records.load_arrays(path), dataset, source)
-        except (ValueError, OSError, KeyError) as error:
-            reasons.append(f"{path.name} cannot be used ({error})")
-    return not_recorded("uea", "A series through a window", COMMAND, reasons)
+    def draw(runs: list[Drawable]) -> Explorable:
+        ((record, arrays),) = runs
+        source = (
+            f"{dataset}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
+            f"{record.metrics['accuracy']:.3f} on its whole test set; to repeat it: {record.command}."
+        )
+        return explorable(arrays, dataset, source)
+
+    runs = [run for preset in (UEA.best(), UEA.paper()) for run in preset.replace(dataset=dataset).records(root)]
+    return drawn("uea", "A series through a window", COMMAND, [runs], draw, root)

@@ -1,0 +1,51 @@
+"""Batches of samples of like length, without needless padding; and in what units positions come."""
+
+import torch
+from torch import Tensor
+
+from .checks import whole
+from .tokens import Tokens
+
+
+def spacing(tokens: Tokens) -> Tensor:
+    """Typical distance of neighbours along each axis, (D,) float64: the median gap between consecutive, different
+    positions within a sample.
+
+    Positions divided by it are in the units that whole-number positions have of themselves: one step from a token to
+    the next. RoPE's fastest pair turns one radian per unit, so this is what lets attention tell neighbours apart
+    (chapter 04). An axis along which no sample has two different positions gets 1.
+    """
+    sorted_ = tokens.positions.masked_fill(~tokens.real[..., None], torch.inf).sort(1).values  # (B, N, D)
+    gaps = sorted_.diff(dim=1).flatten(0, 1)  # (B (N - 1), D)
+    found = [gap[(gap > 0) & gap.isfinite()] for gap in gaps.unbind(1)]
+    return torch.stack([gap.median() if len(gap) else gap.new_ones(()) for gap in found])
+
+
+def trim(batch: Tokens) -> Tokens:
+    """The batch without the slots at its end that are padding in all of its records, `per_token` aux included."""
+    longest = int(batch.real.any(0).nonzero().max()) + 1
+    return batch.cut(slice(longest))
+
+
+def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int = 50) -> Tensor:
+    """A random order of samples in which each batch holds samples of like length.
+
+    Samples are shuffled, sorted by length within pools of `pool` batches, and the batches are shuffled: (n,) indices.
+    """
+    whole("batch", batch, 1)
+    whole("pool", pool, 1)
+    order = torch.randperm(len(lengths), generator=generator)
+    batches = []
+    for part in order.split(pool * batch):
+        batches += part[lengths[part].argsort(stable=True)].split(batch)
+    full = [b for b in batches if len(b) == batch]
+    rest = [b for b in batches if len(b) < batch]  # at most one; it stays last, so that batches do not shift
+    shuffled = [full[i] for i in torch.randperm(len(full), generator=generator)]
+    return torch.cat(shuffled + rest)
+
+
+def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
+    """Share of a batch's slots that are padding when samples are taken in this order."""
+    parts = [lengths[part] for part in order.split(batch)]
+    slots = sum(len(part) * int(part.max()) for part in parts)
+    return 1 - float(lengths.sum()) / slots

@@ -1,0 +1,422 @@
+"""A lab record: for one experiment, what was asked, every setting beside the paper's, every run, and what is missing.
+
+    {lab_record} spirals          in the book; the body of the directive is the prose of "Tried and dropped"
+
+Holds no number of its own: they come from the records under results/, the presets, and what the paper says of each
+(`PROTOCOL` in the subject's paper.py).
+"""
+
+import dataclasses
+import html
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..lab import runs
+from ..lab.claims import CLAIMS
+from ..lab.planned import command_of
+from ..lab.records import TIERS, Record, load_all
+from ..lab.subjects import experiment, modules
+from ..lab.summary import decimals_for, summarise
+from ..model import count_parameters
+from .deviations import DEVIATIONS, read
+
+METRICS = 6  # that a table of runs has columns for
+LISTED = 40  # metrics whose means are listed below it
+SHOWN_CLAIMS = 12
+
+# What a reader looks for first, in this order; a setting that an experiment lacks has no row.
+STAGE = (
+    "epochs",
+    "batch",
+    "steps",
+    "samples_seen",
+    "lr",
+    "warmup",
+    "optimizer",
+    "beta1",
+    "beta2",
+    "weight_decay",
+    "clip",
+)
+FIRST = (
+    "training_set", *STAGE, "schedule", "precision", "dropout", "drop_path", "smoothing", "balanced", "pool", "readout",
+    "mask_ratio", *(f"pretrain_{key}" for key in STAGE), "encoder", "decoder", "size", "parameters", "cls", "encoding",
+    "p", "position_scale",
+)  # fmt: skip
+LABELS = {
+    "training_set": "samples to train on", "steps": "steps", "samples_seen": "samples seen: epochs × training set",
+    "warmup": "steps of warm-up", "pretrain_steps": "steps of pre-training",
+    "pretrain_samples_seen": "samples seen in pre-training", "pretrain_warmup": "steps of warm-up in pre-training",
+    "parameters": "weights of the model that is scored", "epochs": "passes over the training set",
+}  # fmt: skip
+DERIVED = {"warmup_share", "pretrain_warmup_share", "n_train"}  # shown as steps and as the size of the training set
+TIER_WORDS = {
+    "paper": "the paper's protocol", "own": "our own settings", "reduced": "less than the paper's protocol",
+    "ablation": "one thing changed", "smoke": "proves that the code runs; no result",
+}  # fmt: skip
+
+# Colours are the page's own: currentColor, or the theme's variables.
+STYLE = """
+.romae-lab{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif);margin:0 0 1.2em}
+.romae-lab .wide{overflow-x:auto;margin:.4em 0 1em}
+.romae-lab table{border-collapse:collapse;width:auto;min-width:min(100%,30em);font-size:.84em;color:inherit;
+ background:none;margin:0}
+.romae-lab caption{caption-side:top;text-align:left;font-weight:600;color:inherit;padding:.2em 0 .3em}
+.romae-lab :is(th,td){padding:.35em .8em .35em .3em;text-align:left;vertical-align:top;background:none;color:inherit;
+ border:0!important;border-bottom:1px solid var(--line)!important}
+.romae-lab thead th{font-weight:600}
+.romae-lab tbody th{font-weight:400;min-width:9em;max-width:22em}
+.romae-lab tfoot :is(th,td){font-weight:600}
+.romae-lab td{font-variant-numeric:tabular-nums}
+.romae-lab :is(.number,tfoot td){text-align:right;white-space:nowrap}
+.romae-lab .paper{border-right:1px solid var(--line)!important;min-width:7em;max-width:15em}
+.romae-lab :is(.hint,.note){font-size:.9em;opacity:.8}
+.romae-lab .hint{display:block}
+.romae-lab .mark{font-size:.82em;font-weight:600;white-space:nowrap;padding:0 .35em;border-radius:.3em;
+ border:1px solid var(--pst-color-warning,currentColor)}
+.romae-lab p{font-size:.88em;margin:.3em 0}
+.romae-lab h3{font-size:1.02rem;margin:1.6em 0 .2em}
+.romae-lab h3 code{font-size:.95em}
+.romae-lab code{color:inherit;background:none;border:0;padding:0;overflow-wrap:anywhere}
+.romae-lab pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.78em;margin:.4em 0}
+.romae-lab details{font-size:.88em;margin:.3em 0 .6em}
+.romae-lab details :is(p,table){font-size:1em}
+.romae-lab summary{cursor:pointer}
+.romae-lab ul.metrics{columns:18em;font-size:.95em;margin:.4em 0;padding-left:1.1em;font-variant-numeric:tabular-nums}
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: Markdown first, then HTML."""
+
+    id: str
+    title: str
+    markdown: str = ""
+    html: str = ""
+
+
+def lab_record(name: str, dropped: str = "") -> list[Section]:
+    """The page of one experiment, from the records in `results_dir()`. dropped: Markdown, what was tried and dropped.
+
+    ValueError for an unknown experiment.
+    """
+    cls, loaded = experiment(name), load_all(experiment=name)
+    settings = by_setting(loaded.records)
+    kept, ablations = (
+        [g for g in settings if (g[0].tier == "ablation") is is_ablation] for is_ablation in (False, True)
+    )
+    found = [
+        Section("asked", "What was asked", asked(cls), claims_html(name)),
+        Section("settings", "Settings", "", settings_html(name)),
+        Section("runs", "All runs", "", _runs(kept) + _problems(loaded.problems)),
+    ]
+    if ablations:
+        found.append(Section("ablations", "Ablations", "", _runs(ablations)))
+    if dropped.strip():
+        found.append(Section("dropped", "Tried and dropped", dropped))
+    ids = {*cls.deviations, *(d for r in loaded.records for d in r.deviations)}
+    found.append(Section("deviations", "Deviations that apply", deviations_markdown(ids)))
+    found.append(Section("missing", "What is missing", "", missing_html(name)))
+    return found
+
+
+# What was asked -------------------------------------------------------------------------------------------------------
+
+
+def asked(cls: type) -> str:
+    """The experiment's own words: of its class, and of its module after the first line."""
+    module = (sys.modules[cls.__module__].__doc__ or "").split("\n\n", 1)[-1]
+    first = (cls.__doc__ or "").strip().split("\n\n")[0]
+    return f"{_plain(first)}\n\n{_plain(module)}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("``", "`").split())
+
+
+def claims_html(name: str) -> str:
+    """What the paper reports, and where."""
+    claims = [claim for claim in CLAIMS if claim.experiment == name and not claim.quoted and claim.value is not None]
+    items = [f"<li>{_text(f'{c.table}, {c.title}: {c.row}, {c.column}: {c.show()}')}</li>" for c in claims]
+    if not items:
+        return _box("<p>The paper prints no number for it.</p>")
+    shown, more = "".join(items[:SHOWN_CLAIMS]), "".join(items[SHOWN_CLAIMS:])
+    if more:
+        more = f"<details><summary>{len(items) - SHOWN_CLAIMS} more</summary><ul>{more}</ul></details>"
+    return _box(f"<p>What the paper and its authors' repositories report of it:</p><ul>{shown}</ul>{more}")
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+
+def protocols(name: str) -> list[Mapping[str, Any]]:
+    """What the paper says of an experiment's settings: one sheet, or several where the paper has a column for each data
+    set. A sheet has "source" (which table), "settings" and, where needed, "where" (settings of ours that it belongs
+    to), "remarks" (by setting) and "only" (the settings that matter)."""
+    papers = modules(lambda module, files: module == "paper")
+    found = [sheet for paper in papers for sheet in getattr(paper, "PROTOCOL", {}).get(name, ())]
+    return found or [{"source": "not described", "settings": {}}]
+
+
+def training_set(exp: Any) -> int | None:
+    """How many samples an experiment trains on, without loading them: `n_train`, or what the subject's paper.py has as
+    `training_set`. None: not known before the data are loaded."""
+    if getattr(exp, "n_train", None) is not None:
+        return exp.n_train
+    paper = type(exp).__module__.rpartition(".")[0] + ".paper"
+    for module in modules(lambda name, files: name == "paper"):
+        if module.__name__ == paper and hasattr(module, "training_set"):
+            return module.training_set(exp)
+    return None
+
+
+def setting_values(exp: Any) -> dict[str, Any]:
+    """All settings by name, and what follows from them: steps, samples seen, steps of warm-up, parameters."""
+    found, samples = exp.config(), training_set(exp)
+    with torch.device("meta"):  # no memory, no time: the weights are only counted
+        found["parameters"] = count_parameters(exp.build(0))
+    if samples is None:
+        return found
+    found["training_set"] = samples
+    stages = {"": exp.recipe}
+    if found.get("pretrain_epochs"):
+        stages["pretrain_"] = exp.pretrain_recipe
+    for stage, recipe_of in stages.items():
+        recipe = recipe_of(samples)
+        found |= {f"{stage}lr": recipe.lr, f"{stage}warmup": recipe.warmup} | _budget(
+            {f"{stage}epochs": recipe.epochs, f"{stage}batch": recipe.batch, "training_set": samples}, stage
+        )
+    return found
+
+
+def _budget(known: Mapping[str, Any], stage: str) -> dict[str, int]:
+    """Steps and samples seen, where epochs, batch and training set are known."""
+    wanted = [known.get(key) for key in ("training_set", f"{stage}epochs", f"{stage}batch")]
+    if not all(isinstance(value, int) for value in wanted):
+        return {}
+    samples, epochs, batch = wanted
+    return {f"{stage}steps": epochs * math.ceil(samples / batch), f"{stage}samples_seen": epochs * samples}
+
+
+def settings_html(name: str) -> str:
+    """The paper's settings beside each preset's, a table for every sheet of `protocols`."""
+    cls = experiment(name)
+    legend = (
+        '<p><span class="mark">differs</span> marks what is not the paper\'s value, “?” what the paper does not say or '
+        "nobody here could read. Steps and samples seen follow from epochs, batch and training set.</p>"
+    )
+    presets = [preset for preset in cls.tiers if hasattr(cls, preset)]
+    return _box(legend + "".join(_sheet(cls, presets, sheet) for sheet in protocols(name)))
+
+
+def _sheet(cls: type, presets: list[str], sheet: Mapping[str, Any]) -> str:
+    where, remarks = sheet.get("where", {}), sheet.get("remarks", {})
+    paper = sheet["settings"]
+    paper = paper | {k: v for stage in ("", "pretrain_") for k, v in _budget(paper, stage).items() if k not in paper}
+    ours = [setting_values(cls.preset(preset).replace(**where)) for preset in presets]
+    docs = {field.name: field.metadata["doc"] for field in dataclasses.fields(cls)} | LABELS
+    have = dict.fromkeys((*FIRST, *docs))  # in the order in which they are told
+    keys = [key for key in have if any(key in values for values in ours) and key not in DERIVED]
+    keys = [key for key in keys if key in sheet.get("only", keys)]
+    heads = "".join(
+        f'<th scope="col"><code>{p}</code><span class="hint">{TIER_WORDS[cls.tiers[p]]}</span></th>' for p in presets
+    )
+    head = f'<tr><th scope="col">Setting</th><th scope="col" class="paper">The paper<span class="hint">{_text(sheet["source"])}</span></th>{heads}</tr>'
+    title = ", ".join(f"{key} = {show(value)}" for key, value in where.items()) or "All presets"
+
+    def row(key: str) -> str:
+        said = paper.get(key, "?")
+        hint = f'<span class="hint">{_text(remarks[key])}</span>' if key in remarks else ""
+        cells = ""
+        for values in ours:
+            known = key in values
+            differs = known and said != "?" and key not in cls.variants and not same(said, values[key])
+            mark = ' <span class="mark">differs</span>' if differs else ""
+            cells += f"<td>{_text(show(values[key])) if known else '–'}{mark}</td>"
+        code = "" if key in LABELS and key != "epochs" else f" <code>{key}</code>"
+        return f'<tr><th scope="row">{_text(docs[key])}{code}</th><td class="paper">{_text(show(said))}{hint}</td>{cells}</tr>'
+
+    told = [key for key in keys if key in FIRST or key in paper]
+    silent = [key for key in keys if key not in told]
+    table = lambda keys, caption: (  # noqa: E731
+        f'<div class="wide" tabindex="0"><table><caption>{_text(caption)}</caption><thead>{head}</thead>'
+        f"<tbody>{''.join(map(row, keys))}</tbody></table></div>"
+    )
+    rest = f"<details><summary>{len(silent)} settings that the paper does not name</summary>{table(silent, title)}</details>"
+    return table(told, title) + (rest if silent else "")
+
+
+def same(said: Any, ours: Any) -> bool:
+    """Whether two settings say the same; numbers up to rounding, "4.67M" in its printed digits."""
+    if isinstance(said, str) and (short := re.fullmatch(r"([\d.]+)([KM])", said)):
+        digits = len(short[1].partition(".")[2])
+        return f"{ours / {'K': 1e3, 'M': 1e6}[short[2]]:.{digits}f}" == short[1]
+    numbers = [isinstance(x, int | float) and not isinstance(x, bool) for x in (said, ours)]
+    return math.isclose(said, ours, rel_tol=1e-6) if all(numbers) else said == ours
+
+
+def show(value: Any) -> str:
+    """A setting in words: yes, no, none, 12,800, 0.0003."""
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# Runs -----------------------------------------------------------------------------------------------------------------
+
+
+def by_setting(records: Iterable[Record]) -> list[list[Record]]:
+    """Records that differ in the seed alone, or in what changes a run's speed alone, ordered by tier."""
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        setting = experiment(record.experiment).protocol(record.config)
+        groups.setdefault(json.dumps(setting, sort_keys=True), []).append(record)
+    for group in groups.values():
+        group.sort(key=lambda r: (r.seed, r.precision))
+    return sorted(groups.values(), key=lambda g: (TIERS.index(g[0].tier), g[0].preset, len(g[0].planned.overrides)))
+
+
+def metrics_of(name: str, records: Iterable[Record]) -> list[str]:
+    """The metrics that get a column: those that the paper's claims are about, where they are few, and the main ones."""
+    have = list(dict.fromkeys(key for record in records for key in record.metrics))
+    claimed = list(
+        dict.fromkeys(c.metric for c in CLAIMS if c.experiment == name and not c.quoted and c.metric in have)
+    )
+    return list(dict.fromkeys([*(claimed if len(claimed) <= METRICS else ()), *have[:3]]))[:METRICS]
+
+
+def steps_of(record: Record) -> int:
+    """Of all stages."""
+    return sum({entry.get("stage"): entry["step"] for entry in record.history}.values())
+
+
+def _runs(groups: list[list[Record]]) -> str:
+    if not groups:
+        return _box("<p>No record yet.</p>")
+    return _box("".join(map(_group, groups)))
+
+
+def _group(records: list[Record]) -> str:
+    """One setting: its table of runs, the interval over seeds, its data budget, other metrics and the command."""
+    first = records[0]
+    cls = experiment(first.experiment)
+    changed = [(key, value) for key, value in first.planned.overrides if key not in cls.neutral]
+    name = " ".join(f"<code>{_text(t)}</code>" for t in (first.preset, *(f"{k}={show(v)}" for k, v in changed)))
+    counted = {r.seed: r for r in sorted(records, key=lambda r: r.precision == "fp32")}  # as `Experiment.records`
+    smoke = first.tier == "smoke"
+    keys = [] if smoke else metrics_of(first.experiment, records)
+    sums = {key: summarise(r.metrics[key] for r in counted.values() if key in r.metrics) for key in keys}
+    digits = {key: decimals_for(s.mean, 4) for key, s in sums.items()}
+    heads = ("seed", *keys, "steps", "minutes", "peak memory, MB", "precision", "device", "commit")
+    head = "".join(f'<th scope="col"{_number(i < len(keys) + 4)}>{_text(h)}</th>' for i, h in enumerate(heads))
+    body = ""
+    for r in records:
+        minutes = r.wall_seconds / 60
+        cells = [f"{r.metrics[key]:.{digits[key]}f}" if key in r.metrics else "–" for key in keys]
+        cells += [f"{steps_of(r):,}", f"{minutes:.{max(decimals_for(minutes, 2), 0)}f}", f"{r.peak_memory_mb:,.0f}"]
+        words = (r.precision, r.device, commit_words(r.commit))
+        body += (
+            f'<tr><th scope="row" class="number">{r.seed}</th>'
+            + "".join(f'<td class="number">{cell}</td>' for cell in cells)
+            + "".join(f"<td>{_text(word)}</td>" for word in words) + "</tr>"
+        )  # fmt: skip
+    foot = "".join(f"<td>{s.text()}</td>" for s in sums.values())
+    n = len(counted)
+    words = f"mean [95 %], n = {n}" if n > 2 else f"mean, n = {n}"
+    foot = f'<tfoot><tr><th scope="row">{words}</th>{foot}<td colspan="6"></td></tr></tfoot>' if keys else ""
+    notes = [TIER_WORDS[first.tier], budget_words(first)]
+    if len(precisions := sorted({r.precision for r in records})) > 1:
+        notes.append(f"runs differ in precision: {' and '.join(precisions)}; where a seed has both, fp32 counts")
+    if n < 3 and not smoke:
+        notes.append("fewer than three seeds have no interval")
+    return (
+        f"<h3>{name}</h3><p>{_text('; '.join(filter(None, notes)))}.</p>"
+        f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}</table></div>'
+        f"{_metrics(counted.values(), keys) if not smoke else ''}<details><summary>Command</summary>"
+        f"<pre>{_text(command_of(r.planned for r in records))}</pre></details>"
+    )
+
+
+def _number(yes: bool) -> str:
+    return ' class="number"' if yes else ""
+
+
+def commit_words(commit: str) -> str:
+    """ "230eb63" or "230eb63, changed"; outside a repository the hash of the files."""
+    start = "files " + commit[8:15] if commit.startswith("content:") else commit[:7]
+    return start + ", changed" * commit.endswith("+")
+
+
+def budget_words(record: Record) -> str:
+    """The data budget: how many samples, how often; made-up data are called so."""
+    values = setting_values(record.planned.build())
+    samples, steps = values.get("training_set"), steps_of(record)
+    if not steps:
+        return "nothing is trained"
+    made_up = " made-up" if record.config.get("source") == "simulated" else ""
+    size = "" if samples is None else f"{samples:,}{made_up} training samples, "
+    seen = values.get("samples_seen", 0) + values.get("pretrain_samples_seen", 0)
+    before = f"{values['pretrain_epochs']:,} + " if values.get("pretrain_epochs") else ""
+    return f"{size}{before}{values['epochs']:,} epochs" + (f", {seen:,} samples seen" if seen else "")
+
+
+def _metrics(records: Iterable[Record], shown: list[str]) -> str:
+    """Means of the metrics that have no column, rivals' among them."""
+    records = list(records)
+    names = [key for key in dict.fromkeys(k for r in records for k in r.metrics) if key not in shown]
+    if not names:
+        return ""
+    items = "".join(
+        f"<li><code>{_text(key)}</code> {summarise(r.metrics[key] for r in records if key in r.metrics).text()}</li>"
+        for key in names[:LISTED]
+    )
+    more = f"<p>{len(names) - LISTED} more stand in the records.</p>" if len(names) > LISTED else ""
+    return (
+        f"<details><summary>{len(names)} more metrics, rivals among them</summary>"
+        f'<ul class="metrics">{items}</ul>{more}</details>'
+    )
+
+
+def _problems(problems: Iterable) -> str:
+    items = "".join(f"<li><code>{_text(p.path.name)}</code>: {_text(p.reason)}</li>" for p in problems)
+    return _box(f"<p>Files that were not used:</p><ul>{items}</ul>") if items else ""
+
+
+# Deviations, and what is missing --------------------------------------------------------------------------------------
+
+
+def deviations_markdown(ids: Iterable[str], page: Path = DEVIATIONS) -> str:
+    """A list of links; ValueError for an id that the page lacks."""
+    titles = {d.id: d.title for d in read(page.read_text(encoding="utf-8"))}
+    if unknown := sorted(set(ids) - set(titles)):
+        raise ValueError(f"deviations are {', '.join(unknown)}; {page.name} has none of that name")
+    lines = [f"- {{ref}}`{d} <{d.lower()}>` · {titles[d]}" for d in sorted(ids, key=lambda d: int(d[1:]))]
+    return "\n".join(lines) or "None."
+
+
+def missing_html(name: str) -> str:
+    """Runs that are asked for and have no record, with the commands that make them."""
+    planned, asked = runs.missing([name]), sum(map(len, runs.wishes(name)))
+    done = f"{asked - len(planned):,} of {asked:,} runs that are planned have a record"
+    if not planned:
+        return _box(f"<p>{done}.</p>")
+    return _box(f"<p>{done}. These make the others, most valuable first:</p><pre>{_text(command_of(planned))}</pre>")
+
+
+def _box(inner: str) -> str:
+    return f'<div class="romae-lab">{inner}</div>'
+
+
+def _text(text: Any) -> str:
+    return html.escape(str(text), quote=True)

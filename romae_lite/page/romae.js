@@ -1,0 +1,88 @@
+// RoMAE for one sample, as `romae_lite.model.RoMAE` computes it, from what `page/weights.py` packed. Put into the page
+// of a figure that needs it. A sample is a list of tokens (lists of P numbers) and a list of their positions (D numbers).
+const romae = {
+  // Settings, and weights by name as flat lists.
+  load({names, weights, ...settings}) {
+    const bytes = atob(weights), model = {...settings, weights: {}};
+    let at = 0;
+    for (const [name, shape] of names) {
+      const list = new Float64Array(shape.reduce((a, b) => a * b, 1));
+      for (let i = 0; i < list.length; i++, at += 2) list[i] = romae.half(bytes.charCodeAt(at) | bytes.charCodeAt(at + 1) << 8);
+      model.weights[name] = list;
+    }
+    return model;
+  },
+  half(bits) {  // IEEE half precision
+    const exponent = bits >> 10 & 31, fraction = bits & 1023;
+    return (bits & 0x8000 ? -1 : 1) * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * fraction / 1024);
+  },
+  linear(x, weight, bias) {  // weight (outputs, inputs), row by row
+    const out = new Float64Array(weight.length / x.length);
+    for (let o = 0, w = 0; o < out.length; o++) {
+      let sum = bias ? bias[o] : 0;
+      for (let i = 0; i < x.length; i++, w++) sum += weight[w] * x[i];
+      out[o] = sum;
+    }
+    return out;
+  },
+  norm(x, gain) {  // RMSNorm
+    let sum = 0;
+    for (const v of x) sum += v * v;
+    const scale = 1 / Math.sqrt(sum / x.length + 1e-12);
+    return x.map((v, i) => v * scale * gain[i]);
+  },
+  silu: x => x.map(v => v / (1 + Math.exp(-v))),
+  // Cosines and sines of the pairs of a head at each position: the pairs of the first axis, then those of the next.
+  rotation({axes, p, base}, width, positions) {
+    const thetas = kit.frequencies(width / axes, p, base);
+    return positions.map(position => position.flatMap(at => thetas.map(theta => [Math.cos(at * theta), Math.sin(at * theta)])));
+  },
+  rotate(x, start, turns) {  // in place, one head; channel i is paired with channel i + half
+    for (let i = 0, half = turns.length; i < half; i++) {
+      const [cos, sin] = turns[i], a = x[start + i], b = x[start + half + i];
+      x[start + i] = a * cos - b * sin;
+      x[start + half + i] = b * cos + a * sin;
+    }
+  },
+  attention(x, weight, {dim, heads}, turns) {
+    const width = dim / heads, scale = 1 / Math.sqrt(width), qkv = x.map(row => romae.linear(row, weight("qkv")));
+    qkv.forEach((row, n) => { for (let h = 0; h < 2 * heads; h++) romae.rotate(row, h * width, turns[n]); });
+    return qkv.map(query => {
+      const mixed = new Float64Array(dim), scores = new Float64Array(qkv.length);
+      for (let start = 0; start < dim; start += width) {
+        qkv.forEach((key, m) => {
+          let sum = 0;
+          for (let i = start; i < start + width; i++) sum += query[i] * key[dim + i];
+          scores[m] = sum * scale;
+        });
+        const top = Math.max(...scores);
+        let total = 0;
+        for (let m = 0; m < scores.length; m++) total += scores[m] = Math.exp(scores[m] - top);
+        qkv.forEach((value, m) => { for (let i = start; i < start + width; i++) mixed[i] += scores[m] / total * value[2 * dim + i]; });
+      }
+      return romae.linear(mixed, weight("out"));
+    });
+  },
+  stack(model, name, size, x, positions) {
+    const turns = romae.rotation(model, size.dim / size.heads, positions), add = (row, more) => row.map((v, i) => v + more[i]);
+    for (let layer = 0; layer < size.depth; layer++) {
+      const of = part => model.weights[`${name}.blocks.${layer}.${part}.weight`];
+      const mixed = romae.attention(x.map(row => romae.norm(row, of("norm1"))), part => of("attention." + part), size, turns);
+      x = x.map((row, n) => add(row, mixed[n]));
+      x = x.map(row => add(row, romae.linear(romae.silu(romae.linear(romae.norm(row, of("norm2")), of("ff.up"))), of("ff.down"))));
+    }
+    return x;
+  },
+  // What the model says of the hidden tokens: {index: P numbers}. hidden: a set of indices; any number of the others is visible.
+  predict(model, values, positions, hidden) {
+    const w = model.weights, all = positions.map((_, i) => i), visible = all.filter(i => !hidden.has(i)), gone = all.filter(i => hidden.has(i));
+    const places = visible.map(i => positions[i]), x = visible.map(i => romae.linear(values[i], w["encoder.embed.weight"], w["encoder.embed.bias"]));
+    if (model.cls) { x.unshift(w["encoder.cls"]); places.unshift(Array(model.axes).fill(0)); }
+    const encoded = romae.stack(model, "encoder.stack", model.encoder, x, places).map(row => romae.linear(row, w["project.weight"], w["project.bias"]));
+    const decoded = romae.stack(model, "decoder", model.decoder, encoded.concat(gone.map(() => w.mask_token)), places.concat(gone.map(i => positions[i])));
+    return Object.fromEntries(gone.map((i, m) => [i, romae.linear(romae.norm(decoded[encoded.length + m], w["head.1.weight"]), w["head.2.weight"], w["head.2.bias"])]));
+  },
+  // Of one block: its weights, and its multiplications with n tokens (norms, rotations and softmax are not counted).
+  blockWeights: size => 4 * size.dim ** 2 + 2 * size.dim * size.ff + 2 * size.dim,
+  blockCost: (size, n) => n * (4 * size.dim ** 2 + 2 * size.dim * size.ff) + 2 * n ** 2 * size.dim,
+};

@@ -1,0 +1,7 @@
+"""What the paper would say of the slope; the number is made up."""
+
+from ..lab.claims import table
+
+CLAIMS = tuple(
+    table("Toy table", "Slopes", dict(experiment="toy", metric="mse"), (("MSE", {}),), (("RoMAE", {}, "0.001"),))
+)
