@@ -63,20 +63,20 @@ def test_runs_of_todays_code_come_out_the_same_and_are_noted(results, capsys):
     assert len(load_all().records) == 3 and not load_all().problems
 
 
-def test_of_a_long_run_the_first_entries_are_compared():
+def test_of_a_long_run_the_first_entry_is_compared():
     """With the whole run's learning rates, and without training further."""
     (planned,) = recorded(1)
     edit(planned, lambda r: r.update(wall_seconds=1e4))
     outcome = verify.again(load(planned.path))
     assert outcome.ok and [c.difference for c in outcome.comparisons] == [0, 0]
-    assert f"first 2 of {len(outcome.record.history)} history" in outcome.text and "whole" not in outcome.text
+    assert f"first 1 of {len(outcome.record.history)} history" in outcome.text and "whole" not in outcome.text
 
 
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (lambda r: r["history"][1].update(loss=r["history"][1]["loss"] * 1.2), "loss, first 2"),
-        (lambda r: r["history"][0].update(lr=r["history"][0]["lr"] * 1.0001), "learning rates, first 2"),
+        (lambda r: r["history"][0].update(loss=r["history"][0]["loss"] * 1.001), "loss, first 1"),
+        (lambda r: r["history"][0].update(lr=r["history"][0]["lr"] * 1.0001), "learning rates, first 1"),
         (lambda r: r.update(parameters=r["parameters"] + 1), "parameters"),
         (lambda r: r["metrics"].update(rmse_clean=r["metrics"]["rmse_clean"] * 1.5), "rmse_clean, whole run"),
     ],
