@@ -36,8 +36,8 @@ class Tolerance(NamedTuple):
 # Rounding differs between processors, versions of torch and numbers of threads, and training makes it grow; on one
 # machine runs repeat to the last bit. Measured: presets of five subjects, each on one processor with AVX-512 and with
 # AVX2 instead. The first of fifty entries lies in the warm-up of the learning rate, where little grows: it differed by
-# 1.6e-7 at most in fp32 and 3.5e-6 in bf16, the second by up to 9.3e-5 (spirals, step 250). In a whole run on 200 spirals
-# later entries differed by up to 1.6e-2, and the results by 0.8 %.
+# 1.6e-7 at most in fp32 and 3.5e-6 in bf16, the second by up to 9.3e-5 (spirals, step 250).
+# In a whole run on 200 spirals later entries differed by up to 1.6e-2, and the results by 0.8 %.
 TOLERANCES = {
     "settings": Tolerance(1e-9, "counts, and learning rates in float64"),
     "fp32": Tolerance(1e-4, "ten times the largest first entry seen on another machine, 1e-5 (spirals, older Muon)"),
