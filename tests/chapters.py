@@ -19,7 +19,7 @@ SMALL = {
     "04_frequencies": {"epochs": 1, "n_train": 500, "n_test": 50, "per_group": 20},
     "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},
     "06_synthetic": {"n_train": 640},
-    "07_physionet": {"records": 100, "epochs": 1},
+    "07_physionet": {"patients": 100, "epochs": 1},
     "08_pendulum": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 100},
     "09_uea": {"epochs": 1, "pretrain_epochs": 1},
     "10_elasticc": {"epochs": 1, "n_train": 200, "n_test": 80},

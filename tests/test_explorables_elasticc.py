@@ -1,7 +1,6 @@
 """The light curve of chapter 10: what the page shows, against Python."""
 
 import numpy as np
-import pytest
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite.elasticc import figure as light_curve
@@ -76,17 +75,6 @@ def test_from_the_experiment():
     arrays = light_curve.recorded(exp, exp.build(0), exp.data(0).test)
     html = light_curve.explorable(arrays, exp.names, exp.scaling).html()
     assert len(html.encode()) < 350_000
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [("answer", np.zeros((3, C, 63, 14)), "answer has shape"), ("day", np.full(190, np.nan), "day holds")],
-)
-def test_misshapen_arrays_are_named(name, value, message):
-    with pytest.raises(ValueError, match=message):
-        light_curve.payload(made_up() | {name: value}, NAMES, "asinh")
-    with pytest.raises(ValueError, match="lack cuts"):
-        light_curve.payload({k: v for k, v in made_up().items() if k != "cuts"}, NAMES, "asinh")
 
 
 def test_comes_from_a_record(tmp_path):

@@ -51,22 +51,6 @@ def test_figure_is_small_and_holds_a_kalman_smoother():
     assert np.median([pendulum.errors(data, c)[1] for c in range(4)]) < 1e-3
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("frames", np.zeros((3, 50, 9)), "frames has shape"),
-        ("angles", np.full((3, 100), np.nan), "angles holds"),
-        ("prediction", np.zeros((3, 49, 2)), "prediction of RoMAE has shape"),
-    ],
-)
-def test_misshapen_arrays_are_named(name, value, message):
-    given = made_up() | {name: value}
-    with pytest.raises(ValueError, match=message):
-        pendulum.payload(given, {"RoMAE": given["prediction"]})
-    with pytest.raises(ValueError, match=f"lack {name}"):
-        pendulum.explorable({k: v for k, v in made_up().items() if k != name} | {"numbers": made_up()["numbers"]})
-
-
 def test_comes_from_records(tmp_path):
     nothing = gallery("pendulum", root=tmp_path)
     assert nothing.data is None and pendulum.COMMAND in nothing.html()

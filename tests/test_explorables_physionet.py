@@ -19,7 +19,7 @@ K = 7
 @pytest.fixture(scope="module")
 def trained():
     """A model that was never trained, its data, and its arrays."""
-    exp = PhysioNet.quick().replace(records=60, encoder="16x2x1x32", decoder="16x2x1x32")
+    exp = PhysioNet.quick().replace(patients=60, encoder="16x2x1x32", decoder="16x2x1x32")
     model, data = exp.build(0), exp.data(0)
     return exp, model, data, exp.arrays(model, data)
 
@@ -100,17 +100,6 @@ def test_arrays_are_small_and_uncover_whole_minutes(trained, tmp_path):
         )
         assert (np.diff(arrays["shown"][p]) > 0).all()
         assert len(set(arrays["chosen"][p])) == 6
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [("romae", np.zeros((3, 3)), "romae has shape"), ("curve", np.full((3, K, 6, 49), np.nan), "curve holds")],
-)
-def test_misshapen_arrays_are_named(name, value, message):
-    with pytest.raises(ValueError, match=message):
-        patient.payload(made_up() | {name: value})
-    with pytest.raises(ValueError, match="lack value"):
-        patient.payload({k: v for k, v in made_up().items() if k != "value"})
 
 
 def test_comes_from_a_record(tmp_path):

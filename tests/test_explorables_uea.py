@@ -1,7 +1,6 @@
 """The window of chapter 09: what the page shows, against Python."""
 
 import numpy as np
-import pytest
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite.page.gallery import gallery
@@ -27,20 +26,6 @@ def made_up(seed: int = 0) -> dict[str, np.ndarray]:
 
 def figure():
     return uea.explorable(made_up())
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("probability", np.zeros((3, 3)), "probability has shape"),
-        ("values", np.full((3, 30, 6), np.nan), "values holds"),
-    ],
-)
-def test_misshapen_arrays_are_named(name, value, message):
-    with pytest.raises(ValueError, match=message):
-        uea.payload(made_up() | {name: value}, "BasicMotions")
-    with pytest.raises(ValueError, match="lack rank"):
-        uea.payload({k: v for k, v in made_up().items() if k != "rank"}, "BasicMotions")
 
 
 def test_comes_from_a_record(tmp_path):

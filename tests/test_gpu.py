@@ -22,7 +22,7 @@ SMALL = {
     "frequencies": {"epochs": 1, "n_train": 64, "n_test": 8},
     "synthetic": {"n_train": 320, "n_valid": 10, "n_test": 10},
     "spirals": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 100},
-    "physionet": {"records": 60, "epochs": 1},
+    "physionet": {"patients": 60, "epochs": 1},
     "pendulum": {"epochs": 2, "n_train": 50, "n_valid": 10, "n_test": 10},
     "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1, **TINY},
     "elasticc": {"n_train": 150, "n_test": 60, "epochs": 1},

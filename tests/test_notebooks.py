@@ -156,7 +156,8 @@ def test_an_output_that_changed_is_noticed(tmp_path):
 
     def cell(source: str, stored: str, tag: str = ""):
         output = nbformat.v4.new_output("stream", name="stdout", text=stored)
-        return nbformat.v4.new_code_cell(source, outputs=[output], metadata={"tags": [tag] if tag else []})
+        tags = {"tags": [tag] if tag else []}
+        return nbformat.v4.new_code_cell(source, outputs=[output], metadata=tags, execution_count=1)
 
     cells = [
         cell("n = 1\nprint(n)", "1\n", "parameters"),

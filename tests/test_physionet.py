@@ -16,7 +16,7 @@ from romae_lite.physionet.experiment import PhysioNet, hide_rows
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
-TINY = {"encoder": "16x2x1x32", "decoder": "16x2x1x32", "records": 40, "epochs": 1, "batch": 8}
+TINY = {"encoder": "16x2x1x32", "decoder": "16x2x1x32", "patients": 40, "epochs": 1, "batch": 8}
 HR, TEMP, PH = (icu.CHANNELS.index(name) for name in ("HR", "Temp", "pH"))
 
 
@@ -135,7 +135,7 @@ def test_found_by_environment(records, tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
     with pytest.raises(icu.DataError, match="8000"):  # a part of the records is no paper's run
         PhysioNet.paper().data(0)
-    exp = PhysioNet.paper().replace(records=20)
+    exp = PhysioNet.paper().replace(patients=20)
     assert sum(len(part) for part in exp.data(0)) == 20
     assert str(tmp_path) not in str(exp.config())
 
@@ -388,7 +388,7 @@ def test_features_and_trees(exp, data):
 
 
 def test_training_learns_and_repeats(exp):
-    more = exp.replace(records=60, epochs=4, encoder="32x2x2x64", decoder="32x2x1x64")
+    more = exp.replace(patients=60, epochs=4, encoder="32x2x2x64", decoder="32x2x1x64")
     splits = more.data(0)
     model, history = more.train(splits, 0, logs=6)
     again, _ = more.train(splits, 0, logs=6)

@@ -341,16 +341,16 @@ def test_a_record_in_another_precision_answers_every_question(tmp_path, monkeypa
 def test_a_record_may_be_older_than_a_setting(tmp_path, monkeypatch):
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class Toy(Experiment):
-        name = "toy"
+        name = "older"
         noise: float = setting(0.1, "what was always so, and can be chosen now", was=0.1)
 
         @classmethod
         def paper(cls):
             return cls()
 
-    monkeypatch.setitem(EXPERIMENTS, "toy", Toy)
-    now = record(experiment="toy", metrics={"mse": 1.0}, root=tmp_path)
-    path = tmp_path / "toy" / "paper-s0.json"
+    monkeypatch.setitem(EXPERIMENTS, "older", Toy)
+    now = record(experiment="older", metrics={"mse": 1.0}, root=tmp_path)
+    path = tmp_path / "older" / "paper-s0.json"
     fields = json.loads(path.read_text())
     del fields["config"]["noise"], fields["processes"], fields["weights"]  # as it was written then
     path.write_text(json.dumps(fields))

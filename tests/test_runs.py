@@ -148,9 +148,9 @@ def test_stopped_and_started_again_equals_uninterrupted(no_arrays, tmp_path, mon
     with pytest.raises(Interrupted, match="stopped after step 7 of 12"):
         runs.run(planned(), stop=lambda: next(steps) == 7)
     assert files("ROMAE_CHECKPOINTS") == left(planned())
-    logged = []
-    again = runs.run(planned(), log=logged.append)
-    assert [entry["step"] for entry in logged] == list(range(8, 13))  # it did go on, not start afresh
+    asked = []
+    again = runs.run(planned(), stop=lambda: asked.append(1))
+    assert len(asked) == 12 - 7  # it did go on, not start afresh
     assert numbers(again) == numbers(whole)
     assert files("ROMAE_CHECKPOINTS") == []
 
@@ -224,8 +224,7 @@ def test_a_kill_between_arrays_and_record_leaves_no_mixture(no_arrays, monkeypat
         patched.setattr(records.Record, "save", killed)
         runs.run(planned(), force=True)
     assert not path.exists() and planned().checkpoint.exists()
-    runs.run(planned())
-    assert records.load(path).arrays["a"] == 1
+    assert runs.run(planned()).arrays["a"] == 1
 
 
 def test_results_that_cannot_be_written_are_refused_before_training(no_arrays, monkeypatch, tmp_path, capsys):
@@ -518,7 +517,7 @@ def test_a_baseline_whose_library_is_missing_costs_no_run(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setattr(sys.modules[f"romae_lite.{name}.experiment"], "find_spec", lambda _: None)
     exp = EXPERIMENTS[name].quick()
-    exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(records=20)
+    exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(patients=20)
     found = exp.compare(exp.data(0))
     assert found and not any(key.endswith(("_forest", "_boosted")) for key in found)
 
@@ -587,7 +586,7 @@ def sets(experiment: str, *changes: str, preset: str = "paper") -> list[str]:
         (sets("spirals", "n_train=1000000000000"), "n_train is 1000000000000; it must be at most 10,000,000"),
         (sets("spirals", "encoder=huge"), "encoder is 'huge', but size is 'huge'; choose one of tiny"),
         (sets("spirals", "encoder=10x3x1x1"), "encoder is '10x3x1x1', but dim is 10"),
-        (sets("spirals", "decoder=1000000x2x1x4"), "decoder is '1000000x2x1x4', but that are 4.0e+12 weights"),
+        (sets("spirals", "decoder=1000000x2x1x4"), "decoder is '1000000x2x1x4'; it has 4.0e+12 weights"),
         (sets("physionet", "decoder=6x3x1x1"), "head_dim of the decoder is 2; 2 axes"),
         (sets("spirals", "mask_ratio=0.95"), "mask_ratio is 0.95; five of 75 points must be shown"),
         (sets("spirals", "weight_decay=1e308"), "weight_decay is 1e+308 and lr 0.0003"),
@@ -628,11 +627,25 @@ def test_any_error_is_one_line_and_debug_shows_where(monkeypatch, capsys):
             main(["run", "spirals", "--debug"])
 
 
-def test_a_size_that_just_fits_is_accepted():
-    """The bounds refuse nothing that works: five of 75 points are shown, two axes share a head of 4."""
-    assert Spirals.paper().replace(mask_ratio=0.9333).baselines(Spirals(mask_ratio=0.9333, n_test=100).data(0).test)
-    assert EXPERIMENTS["physionet"].quick().replace(encoder="4x1x1x1").build(0)
-    assert Spirals.paper().replace(weight_decay=0.5, lr=2.0)
+SMALLEST = dict(encoder="8x1x1x8", decoder="8x1x1x8", epochs=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("spirals", SMALLEST | dict(n_train=2, n_valid=1, n_test=100, mask_ratio=0.9333, irregular=True)),
+        ("frequencies", SMALLEST | dict(n_train=1, n_valid=1, n_test=1, per_group=1, observed=1, keep="best")),
+        ("physionet", SMALLEST | dict(patients=20, mask_ratio=0.98)),
+        ("elasticc", SMALLEST | dict(n_train=20, n_test=20, per_band=2, alert_mask=True)),
+        ("uea", SMALLEST | dict(source="simulated", dropped=0.9, mask_ratio=0.98, pretrain_epochs=1)),
+        ("position", dict(size="8x1x1x8", epochs=1, n_train=1, n_valid=1, n_test=1, tokens=1, low=-1e9, high=1e9)),
+        ("pendulum", dict(encoder="8x1x1x8", epochs=1, n_train=2, n_valid=1, n_test=1, keep_frames=2)),
+    ],
+)
+def test_what_is_accepted_leaves_a_record(name, settings):
+    """The ends of what settings accept: nothing is found out after the training."""
+    plan = Planned(experiment=name, preset="quick", seed=0, overrides=tuple(settings.items()))
+    assert runs.run(plan, device="cpu") == records.own(plan.path)
 
 
 def test_sigterm_says_a_word(monkeypatch, capsys):

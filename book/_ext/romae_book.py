@@ -65,8 +65,10 @@ class LabRecordDirective(Generated):
     has_content = True
 
     def generate(self):
+        from romae_lite.page.deviations import DEVIATIONS
         from romae_lite.page.lab_record import STYLE, lab_record
 
+        self.env.note_dependency(str(DEVIATIONS))
         found = [nodes.raw("", f"<style>{STYLE}</style>", format="html")]
         for part in lab_record(self.arguments[0], "\n".join(self.content)):
             section = nodes.section(ids=[part.id], names=[part.id])

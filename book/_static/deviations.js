@@ -4,9 +4,9 @@
   const body = box.querySelector("tbody");
   const rows = [...body.rows];
   const text = (row, column) => row.cells[column].textContent.trim();
-  const number = (row) => Number(text(row, 0).slice(1));
+  const number = (row) => Number(text(row, 0).match(/\d+/));
 
-  const CHAPTERS = 3, EFFECT = 4;
+  const CHAPTERS = 2, EFFECT = 3;
   const order = { yes: 0, unknown: 1, no: 2 };
   const heads = [...box.querySelectorAll("thead th")];
   heads.forEach((head, column) => {

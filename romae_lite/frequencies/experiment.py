@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting, sized
+from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
 from ..model import ModelConfig, masked_loss, predicted
 from ..rope import PositionEncoding
@@ -58,7 +58,7 @@ class Frequencies(Masked):
     length: int = setting(100, "points of a series", low=4)
     observed: int | None = setting(None, "points shown; None: 50, or 100 where the length is 300", low=1)
     fixed_masks: bool = setting(False, "keep the mask of a training series, as their code does, instead of new ones")
-    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny)", check=sized)
+    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny)")
     base: float = setting(10_000.0, "base of the frequencies of RoPE", low=1.0001)
     position_scale: float | None = setting(
         1.0, "factor on the times, which run from 0 to 1; None: neighbours one unit apart", low=1e-6, high=1e6
@@ -245,7 +245,7 @@ class Frequencies(Masked):
         return found
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """What the figures draw (`spectrum.arrays`)."""
-        from .spectrum import arrays
+        """What the figures draw (`spectrum.recorded`)."""
+        from .spectrum import recorded
 
-        return arrays(self, model)
+        return recorded(self, model)

@@ -47,12 +47,13 @@ PROTOCOL = {
             "settings": {
                 "training_set": 10_000, "epochs": 200, "schedule": "cosine", "encoder": "tiny",
                 "decoder": "tiny-shallow", "encoding": "rope", "p": 0.75, "position_scale": 1.0, "length": 100,
-                "observed": 50, "base": 10_000.0,
+                "base": 10_000.0,
             },
             "remarks": {
                 "training_set": "the notebook: 5000", "batch": "the notebook: 248", "lr": "the notebook: 4e-4",
                 "warmup": "the default of the authors' trainer: 2000", "cls": "the notebook: yes",
                 "decoder": "the notebook: tiny", "length": "the notebook: 100 and 300",
+                "observed": "50 of 100",
             },
         },
     ),

@@ -15,7 +15,7 @@ from ..page.explorable import Drawable, Explorable, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from ..rotary.rotary_clock import frequencies
-from .spectrum import COMMAND, payload, recorded, series
+from .spectrum import COMMAND, by_scale, payload, series
 
 SCRIPT = Path(__file__).with_suffix(".js")
 
@@ -139,7 +139,7 @@ def from_results(root: Path | None = None) -> Explorable:
     from ..lab.claims import CLAIMS
     from .experiment import Frequencies
 
-    found, exp = recorded(root), Frequencies.small()
+    found, exp = by_scale(root), Frequencies.small()
     paper = {
         int(claim.metric.removeprefix("mse_noisy_").removesuffix("hz")): claim.value
         for claim in CLAIMS

@@ -29,7 +29,7 @@ UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a
 COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set position_scale=99.0"
 
 
-def arrays(exp: Frequencies, model: nn.Module) -> dict[str, np.ndarray]:
+def recorded(exp: Frequencies, model: nn.Module) -> dict[str, np.ndarray]:
     """What a run keeps for figures: one series for each frequency and pair of PAIRED, at three noise levels.
 
     frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic
@@ -184,7 +184,7 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
     )
 
 
-def recorded(root: Path | None = None) -> dict[float, list[Record]]:
+def by_scale(root: Path | None = None) -> dict[float, list[Record]]:
     """Runs of the preset "small" at every position scale that is recorded, by scale."""
     scales = sorted({record.config["position_scale"] for record in load_all(root, Frequencies.name).records})
     return {scale: Frequencies.small().replace(position_scale=scale).records(root) for scale in scales}
@@ -199,4 +199,4 @@ def from_results(root: Path | None = None) -> Explorable:
         scales = ", ".join(f"{scale:g}" for scale in models)
         return explorable(models, f"Recorded runs: preset small, the first seed at position scale {scales}.")
 
-    return drawn("spectrum", "Spectrum", COMMAND, recorded(root).values(), draw, root)
+    return drawn("spectrum", "Spectrum", COMMAND, by_scale(root).values(), draw, root)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..model import ModelConfig, RoMAE, Size, size
+from ..model import ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import PRECISIONS, Recipe, fit, seeded_build
@@ -33,16 +33,15 @@ class Splits(NamedTuple):
 
 def setting(
     default: Any, doc: str, *, low: float | None = None, high: float | None = None, choices=None,
-    check: Callable | None = None, was: Any = dataclasses.MISSING,
+    was: Any = dataclasses.MISSING,
 ):  # fmt: skip
     """A field of an experiment: its default, what it means, and what it accepts.
 
     low, high  bounds, inclusive
     choices    all that there is to choose from
-    check      check(value) raises ValueError for what cannot be
     was        for a setting that was added later: the value with which records were made that do not have it
     """
-    metadata = {"doc": doc, "low": low, "high": high, "choices": choices, "check": check, "was": was}
+    metadata = {"doc": doc, "low": low, "high": high, "choices": choices, "was": was}
     return field(default=default, metadata=metadata)
 
 
@@ -84,6 +83,9 @@ class Experiment:
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
+        hidden = [name for name in vars(cls).get("__annotations__", ()) if callable(getattr(Experiment, name, None))]
+        if hidden:
+            raise TypeError(f"the setting {hidden[0]!r} would hide the method of that name; choose another name")
         if "name" in vars(cls):
             EXPERIMENTS.register(cls.name, cls)
 
@@ -99,6 +101,17 @@ class Experiment:
             raise ValueError(
                 f"{decay} is {getattr(self, decay)} and {lr} {getattr(self, lr)}; their product is the share of each "
                 "weight that a step takes away, and must be at most 1"
+            )
+
+    def _check_size(self, name: str, read: Callable = size) -> None:
+        """Of a setting that names a size: ValueError for one that is none, or that no machine holds."""
+        try:
+            found = read(getattr(self, name))
+        except ValueError as error:
+            raise ValueError(f"{name} is {getattr(self, name)!r}, but {error}") from error
+        if (weights := found.depth * (4 * found.dim**2 + 2 * found.dim * found.ff)) > 1e10:
+            raise ValueError(
+                f"{name} is {getattr(self, name)!r}; it has {weights:.1e} weights, and at most 1e10 will do"
             )
 
     def replace(self, **changes) -> Self:
@@ -205,14 +218,6 @@ class Experiment:
         return model, history
 
 
-def sized(name: str, read: Callable[[str], Size] = size) -> None:
-    """For `setting`: ValueError where a name is no size, or one of more weights than a GPU holds."""
-    found = read(name)
-    weights = found.depth * (4 * found.dim**2 + 2 * found.dim * found.ff)
-    if weights > 1e10:
-        raise ValueError(f"that are {weights:.1e} weights; at most 1e10 will do")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Masked(Experiment):
     """An experiment with a masked autoencoder. Subclasses say how wide a token is and how many axes a position has."""
@@ -220,14 +225,16 @@ class Masked(Experiment):
     patch: ClassVar[int] = 1  # P, numbers in one token
     axes: ClassVar[int] = 1  # D, dimensions of a position
 
-    encoder: str = setting("tiny", "size of the encoder", check=sized)
-    decoder: str = setting("tiny-shallow", "size of the decoder", check=sized)
+    encoder: str = setting("tiny", "size of the encoder")
+    decoder: str = setting("tiny-shallow", "size of the decoder")
     cls: bool = setting(True, "use a [CLS] token")
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
 
     def __post_init__(self):
         super().__post_init__()
+        self._check_size("encoder")
+        self._check_size("decoder")
         self.model_config()  # names what the model cannot have
 
     def model_config(self, **changes) -> ModelConfig:
@@ -262,7 +269,7 @@ def _checked(f: dataclasses.Field, hint, value):
         value = float(value)
     if type(value) is int and value > MANY:
         raise ValueError(f"{f.name} is {value}; it must be at most {MANY:,}: {f.metadata['doc']}")
-    low, high, choices, check = (f.metadata[key] for key in ("low", "high", "choices", "check"))
+    low, high, choices = (f.metadata[key] for key in ("low", "high", "choices"))
     if choices is not None and value not in choices:
         raise ValueError(f"{f.name} is {value!r}; choose one of {', '.join(map(repr, choices))}")
     if value is not None and ((low is not None and value < low) or (high is not None and value > high)):
@@ -270,11 +277,6 @@ def _checked(f: dataclasses.Field, hint, value):
             f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"in [{low:g}, {high:g}]"
         )
         raise ValueError(f"{f.name} is {value!r}; it must be {limits}: {f.metadata['doc']}")
-    if check is not None:
-        try:
-            check(value)
-        except ValueError as error:
-            raise ValueError(f"{f.name} is {value!r}, but {error}") from error
     return value
 
 

@@ -186,8 +186,8 @@ def record_path(
 
 def plain(value: Any, name: str) -> Any:
     """The value as JSON has it; ValueError or TypeError names the place of what JSON cannot hold."""
-    if value is None or type(value) in (bool, int, str):
-        return value
+    if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
+        return value  # nearly all there is: first, for speed
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):

@@ -1,10 +1,10 @@
-"""Records: what a run leaves behind, and how several of them become one number with an interval.
+"""Records: what a run leaves behind, and how it is read back. Nothing is believed that does not hang together.
 
     results/<experiment>/<preset>[-field=value...]-s<seed>.json      one Record per run
     results/<experiment>/<same name>.npz                             optional: small arrays for figures
     results/<experiment>/<same name>.safetensors                     if asked for: the weights, in half precision
 
-Every number in the book comes from these files. Needs numpy only.
+Every number in the book comes from these files.
 """
 
 import dataclasses
@@ -128,7 +128,7 @@ class Record:
         if made > datetime.now(UTC) + timedelta(days=1):  # clocks differ, but not by so much
             raise ValueError(f"created is {self.created!r}, which lies in the future")
 
-    path: ClassVar[Path | None] = None  # the file that a record was read from
+    path: ClassVar[Path | None] = None  # the file that a record was read from, or saved to
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -147,8 +147,9 @@ class Record:
         where it cannot be written (full disk); the old file survives.
         """
         text = json.dumps(dataclasses.asdict(self), indent=1, allow_nan=False, ensure_ascii=False)
-        atomic_write(Path(path), (text + "\n").encode())
-        return Path(path)
+        object.__setattr__(self, "path", Path(path))
+        atomic_write(self.path, (text + "\n").encode())
+        return self.path
 
 
 # The type of every field once it is plain; annotations say more, this is what is checked.

@@ -25,6 +25,7 @@ from pathlib import Path
 import filelock
 import numpy as np
 import torch
+from accelerate import Accelerator
 
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
@@ -101,7 +102,7 @@ def run(
                 history=history,
                 parameters=count_parameters(model),
                 device=device_name(accelerator.device),
-                precision=accelerator.mixed_precision.replace("no", "fp32"),
+                precision=precision_of(exp.precision, accelerator),
                 wall_seconds=history[-1]["seconds"],
                 peak_memory_mb=peak,
                 tokens_per_second=history[-1]["tokens_per_second"],
@@ -290,6 +291,12 @@ def _protocol(name: str, seed: int, config: dict) -> str:
 
 def _is_in(recorded: set[str], planned: Planned) -> bool:
     return _protocol(planned.experiment, planned.seed, planned.build().config()) in recorded
+
+
+def precision_of(asked: str, accelerator: Accelerator) -> str:
+    """What was computed in: only NVIDIA's GPUs have tf32."""
+    plain = "tf32" if asked == "tf32" and accelerator.device.type == "cuda" else "fp32"
+    return accelerator.mixed_precision.replace("no", plain)
 
 
 def device_name(device: torch.device) -> str:

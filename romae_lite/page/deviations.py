@@ -19,24 +19,31 @@ ANSWERS = ("yes", "no", "unknown")
 # On top of the lab records' style, whose class the table has as well.
 STYLE = """
 .romae-deviations{overflow-x:auto}
-.romae-deviations tbody td{min-width:7em}
-.romae-deviations td>span:not(.mark,.math){display:block}
-.romae-deviations .mark{display:inline-block;margin-right:.4em}
-.romae-deviations th button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;text-align:left;
- cursor:pointer;text-decoration:underline dotted}
+.romae-deviations table{table-layout:fixed;width:100%;min-width:34em;font-size:.8em}
+.romae-deviations :is(th,td){overflow-wrap:break-word}
+.romae-deviations col:nth-child(1){width:19%}
+.romae-deviations col:nth-child(2){width:29%}
+.romae-deviations col:nth-child(3){width:11%}
+.romae-deviations col:nth-child(4){width:21%}
+.romae-deviations td>.line{display:block}
+.romae-deviations .romae-flag{margin-right:.4em}
+.romae-deviations th button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;
+ cursor:pointer;text-align:left;text-decoration:underline dotted}
 .romae-deviations form{display:flex;flex-wrap:wrap;gap:.5em 1em;align-items:end;font-size:.84em;margin:0 0 .8em}
 .romae-deviations label{display:grid;gap:.15em}
 .romae-deviations :is(input,select){font:inherit;color:inherit;background:transparent;border:1px solid var(--line);
  border-radius:.35em;padding:.3em .5em;max-width:100%}
 .romae-deviations option{color:initial;background:initial}
 @media (max-width:640px){
-.romae-deviations :is(table,tbody,tr,th,td){display:block;min-width:0}
+.romae-deviations :is(table,tbody,tr,th,td){display:block;min-width:0;width:auto}
+.romae-deviations thead{display:none}
+.romae-deviations thead:has(button){display:block}
 .romae-deviations thead tr{display:flex;flex-wrap:wrap;gap:.2em .9em}
-.romae-deviations thead:not(:has(button)){display:none}
 .romae-deviations tbody tr{border-bottom:1px solid var(--line);padding:.5em 0}
 .romae-deviations tr[hidden]{display:none}
 .romae-deviations tbody :is(th,td){border:0!important;padding:.1em 0;max-width:none}
-.romae-deviations td:not([data-label=What])::before{content:attr(data-label) ": ";opacity:.8}
+.romae-deviations tbody th{font-weight:600}
+.romae-deviations td[data-label]::before{content:attr(data-label) ": ";opacity:.8}
 }
 """
 
@@ -90,27 +97,32 @@ def citing(notebooks: Iterable[Path]) -> dict[str, list[str]]:
 def table_html(found: list[Deviation], cited: Mapping[str, list[str]], script: str = "", chapters: str = "") -> str:
     """All entries in one table, each row a link to its text. script: address of what sorts and filters it in the page;
     chapters: folder of the chapters' pages, as seen from this one."""
-    heads = ("Nr.", "What", "Paper and code", "Chapters", "Effect", "Could it flip an outcome?")
+    heads = ("What", "Paper and code", "Chapters", "Effect", "Could it flip an outcome?")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     body = ""
     for d in found:
         places = ", ".join(f'<a href="{chapters}{stem}.html">{stem[:2]}</a>' for stem in cited.get(d.id, ()))
         anchor, (answer, _, why) = d.id.lower(), d.parts[OUTCOME].partition(":")
+        both = (("The paper", "The paper says"), ("The code", "Their code does"))
+        lines = (f'<span class="line">{word}: {inline(first(d.parts[part]))}</span>' for word, part in both)
         cells = (
-            ("What", f'<a href="#{anchor}">{inline(d.title)}</a>'),
-            ("Paper and code", f"<span>Paper: {inline(first(d.parts[PARTS[0]]))}</span> "
-             f"<span>Code: {inline(first(d.parts[PARTS[1]]))}</span>"),
+            ("", "".join(lines)),
             ("Chapters", places or "–"),
             ("Effect", inline(first(d.parts["Effect"]))),
-            ("Could it flip an outcome?", f'<span class="mark">{answer}</span>{inline(why)}'),
-        )  # fmt: skip
-        row = "".join(f'<td data-label="{label}">{cell}</td>' for label, cell in cells)
-        body += f'<tr data-answer="{answer}"><th scope="row"><a href="#{anchor}">{d.id}</a></th>{row}</tr>'
+            ("Could it flip an outcome?", f'<span class="romae-flag {answer}">{answer}</span>{inline(why)}'),
+        )
+        row = "".join(f"<td{_labelled(label)}>{cell}</td>" for label, cell in cells)
+        what = f'<a href="#{anchor}">{d.id}</a> · {inline(d.title)}'
+        body += f'<tr data-answer="{answer}"><th scope="row">{what}</th>{row}</tr>'
     loads = f'<script src="{script}" defer></script>' if script else ""
     return (
-        f'<div class="romae-lab romae-deviations"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>{loads}"
+        f'<div class="romae-lab romae-deviations"><table><colgroup>{"<col>" * len(heads)}</colgroup>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{loads}"
     )
+
+
+def _labelled(label: str) -> str:
+    return f' data-label="{label}"' if label else ""
 
 
 def first(text: str) -> str:

@@ -1,8 +1,8 @@
 """The interactive figures by name.
 
-A figure is two files of a subject's folder with one stem: x.py makes an `Explorable` and registers the
-function that makes it with `@figure`; x.js draws it, with a prefix of its own for its CSS classes. What a run has to
-keep for it stands in x.py too: the experiment's `arrays` calls it. The tests find the figure here.
+A figure is two files of a subject's folder with one stem, and nothing else: x.py makes an `Explorable` and registers
+the function that makes it with `@figure`; x.js draws it, with a prefix of its own for its CSS classes. What a run has
+to keep for it stands in x.py too: the experiment's `arrays` calls it. The tests find the figure here.
 """
 
 from collections.abc import Callable

@@ -24,7 +24,7 @@ from ..lab.claims import CLAIMS
 from ..lab.planned import command_of
 from ..lab.records import TIERS, Record, load_all
 from ..lab.subjects import experiment, modules
-from ..lab.summary import decimals_for, summarise
+from ..lab.summary import Summary, decimals_for, summarise
 from ..model import count_parameters
 from .deviations import DEVIATIONS, read
 
@@ -60,35 +60,38 @@ LABELS = {
 DERIVED = {"warmup_share", "pretrain_warmup_share", "n_train"}  # shown as steps and as the size of the training set
 TIER_WORDS = {
     "paper": "the paper's protocol", "own": "our own settings", "reduced": "less than the paper's protocol",
-    "ablation": "one thing changed", "smoke": "proves that the code runs; no result",
+    "ablation": "our settings with something changed", "smoke": "proves that the code runs; no result",
 }  # fmt: skip
 
 # Colours are the page's own: currentColor, or the theme's variables.
 STYLE = """
-.romae-lab{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif);margin:0 0 1.2em}
+.romae-lab{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif);
+ margin:0 0 1.2em}
 .romae-lab .wide{overflow-x:auto;margin:.4em 0 1em}
 .romae-lab table{border-collapse:collapse;width:auto;min-width:min(100%,30em);font-size:.84em;color:inherit;
  background:none;margin:0}
-.romae-lab caption{caption-side:top;text-align:left;font-weight:600;color:inherit;padding:.2em 0 .3em}
 .romae-lab :is(th,td){padding:.35em .8em .35em .3em;text-align:left;vertical-align:top;background:none;color:inherit;
  border:0!important;border-bottom:1px solid var(--line)!important}
 .romae-lab thead th{font-weight:600}
-.romae-lab tbody th{font-weight:400;min-width:9em;max-width:22em}
+.romae-lab tbody th{font-weight:400}
+.romae-lab .settings tbody th{min-width:8em;max-width:20em}
+.romae-lab .runs :is(th,td){white-space:nowrap}
 .romae-lab tfoot :is(th,td){font-weight:600}
 .romae-lab td{font-variant-numeric:tabular-nums}
-.romae-lab :is(.number,tfoot td){text-align:right;white-space:nowrap}
+.romae-lab .number{text-align:right;white-space:nowrap}
 .romae-lab .paper{border-right:1px solid var(--line)!important;min-width:7em;max-width:15em}
 .romae-lab :is(.hint,.note){font-size:.9em;opacity:.8}
 .romae-lab .hint{display:block}
-.romae-lab .mark{font-size:.82em;font-weight:600;white-space:nowrap;padding:0 .35em;border-radius:.3em;
- border:1px solid var(--pst-color-warning,currentColor)}
-.romae-lab p{font-size:.88em;margin:.3em 0}
+.romae-flag{font-size:.82em;font-weight:600;white-space:nowrap;padding:0 .35em;border-radius:.3em;
+ border:1px solid var(--tone,currentColor);--tone:var(--pst-color-warning,currentColor)}
+.romae-flag:is(.no,.unknown){--tone:var(--line)}
+.romae-lab :is(p,ul){font-size:.88em;margin:.3em 0}
 .romae-lab h3{font-size:1.02rem;margin:1.6em 0 .2em}
 .romae-lab h3 code{font-size:.95em}
 .romae-lab code{color:inherit;background:none;border:0;padding:0;overflow-wrap:anywhere}
 .romae-lab pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.78em;margin:.4em 0}
 .romae-lab details{font-size:.88em;margin:.3em 0 .6em}
-.romae-lab details :is(p,table){font-size:1em}
+.romae-lab details :is(p,ul,table){font-size:1em}
 .romae-lab summary{cursor:pointer}
 .romae-lab ul.metrics{columns:18em;font-size:.95em;margin:.4em 0;padding-left:1.1em;font-variant-numeric:tabular-nums}
 """
@@ -211,48 +214,59 @@ def settings_html(name: str) -> str:
     """The paper's settings beside each preset's, a table for every sheet of `protocols`."""
     cls = experiment(name)
     legend = (
-        '<p><span class="mark">differs</span> marks what is not the paper\'s value, “?” what the paper does not say or '
-        "nobody here could read. Steps and samples seen follow from epochs, batch and training set.</p>"
+        '<p><span class="romae-flag">differs</span> marks what is not the paper\'s value, “?” what the paper does not '
+        "say or nobody here could read. Steps and samples seen follow from epochs, batch and training set.</p>"
     )
     presets = [preset for preset in cls.tiers if hasattr(cls, preset)]
-    return _box(legend + "".join(_sheet(cls, presets, sheet) for sheet in protocols(name)))
+    tables = [_sheet(cls, presets, sheet) for sheet in protocols(name)]
+    if len(tables) > 1:
+        tables = [f"<details><summary>{_text(title)}</summary>{table}</details>" for title, table in tables]
+    else:
+        tables = [table for _, table in tables]
+    return _box(legend + "".join(tables))
 
 
-def _sheet(cls: type, presets: list[str], sheet: Mapping[str, Any]) -> str:
-    where, remarks = sheet.get("where", {}), sheet.get("remarks", {})
-    paper = sheet["settings"]
-    paper = paper | {k: v for stage in ("", "pretrain_") for k, v in _budget(paper, stage).items() if k not in paper}
+def _sheet(cls: type, presets: list[str], sheet: Mapping[str, Any]) -> tuple[str, str]:
+    """Its title, and the table with what the paper does not name folded below it."""
+    where, remarks, paper = sheet.get("where", {}), sheet.get("remarks", {}), sheet["settings"]
+    for stage in ("", "pretrain_"):
+        paper = _budget(paper, stage) | paper
+        if {f"{stage}warmup_share", f"{stage}steps"} <= paper.keys():
+            paper |= {f"{stage}warmup": round(paper[f"{stage}warmup_share"] * paper[f"{stage}steps"])}
     ours = [setting_values(cls.preset(preset).replace(**where)) for preset in presets]
     docs = {field.name: field.metadata["doc"] for field in dataclasses.fields(cls)} | LABELS
     have = dict.fromkeys((*FIRST, *docs))  # in the order in which they are told
     keys = [key for key in have if any(key in values for values in ours) and key not in DERIVED]
     keys = [key for key in keys if key in sheet.get("only", keys)]
-    heads = "".join(
-        f'<th scope="col"><code>{p}</code><span class="hint">{TIER_WORDS[cls.tiers[p]]}</span></th>' for p in presets
-    )
-    head = f'<tr><th scope="col">Setting</th><th scope="col" class="paper">The paper<span class="hint">{_text(sheet["source"])}</span></th>{heads}</tr>'
-    title = ", ".join(f"{key} = {show(value)}" for key, value in where.items()) or "All presets"
+    heads = "".join(f'<th scope="col"><code>{p}</code>{_hint(TIER_WORDS[cls.tiers[p]])}</th>' for p in presets)
+    source = f'<th scope="col" class="paper">The paper{_hint(sheet["source"])}</th>'
+    title = ", ".join(f"{key} = {show(value)}" for key, value in where.items())
 
     def row(key: str) -> str:
         said = paper.get(key, "?")
-        hint = f'<span class="hint">{_text(remarks[key])}</span>' if key in remarks else ""
-        cells = ""
+        cells = f'<td class="paper">{_text(show(said))}{_hint(remarks.get(key, ""))}</td>'
         for values in ours:
             known = key in values
             differs = known and said != "?" and key not in cls.variants and not same(said, values[key])
-            mark = ' <span class="mark">differs</span>' if differs else ""
+            mark = ' <span class="romae-flag">differs</span>' if differs else ""
             cells += f"<td>{_text(show(values[key])) if known else '–'}{mark}</td>"
         code = "" if key in LABELS and key != "epochs" else f" <code>{key}</code>"
-        return f'<tr><th scope="row">{_text(docs[key])}{code}</th><td class="paper">{_text(show(said))}{hint}</td>{cells}</tr>'
+        return f'<tr><th scope="row">{_text(docs[key])}{code}</th>{cells}</tr>'
+
+    def table(keys: list[str]) -> str:
+        head = f'<thead><tr><th scope="col">Setting</th>{source}{heads}</tr></thead>'
+        body = "".join(map(row, keys))
+        return _wide(f'<table class="settings">{head}<tbody>{body}</tbody></table>')
 
     told = [key for key in keys if key in FIRST or key in paper]
     silent = [key for key in keys if key not in told]
-    table = lambda keys, caption: (  # noqa: E731
-        f'<div class="wide" tabindex="0"><table><caption>{_text(caption)}</caption><thead>{head}</thead>'
-        f"<tbody>{''.join(map(row, keys))}</tbody></table></div>"
-    )
-    rest = f"<details><summary>{len(silent)} settings that the paper does not name</summary>{table(silent, title)}</details>"
-    return table(told, title) + (rest if silent else "")
+    words = f"{len(silent)} more settings, of which the paper says nothing"
+    rest = f"<details><summary>{words}</summary>{table(silent)}</details>" if silent else ""
+    return title, table(told) + rest
+
+
+def _hint(words: str) -> str:
+    return f'<span class="hint">{_text(words)}</span>' if words else ""
 
 
 def same(said: Any, ours: Any) -> bool:
@@ -261,7 +275,7 @@ def same(said: Any, ours: Any) -> bool:
         digits = len(short[1].partition(".")[2])
         return f"{ours / {'K': 1e3, 'M': 1e6}[short[2]]:.{digits}f}" == short[1]
     numbers = [isinstance(x, int | float) and not isinstance(x, bool) for x in (said, ours)]
-    return math.isclose(said, ours, rel_tol=1e-6) if all(numbers) else said == ours
+    return math.isclose(said, ours, rel_tol=1e-6) if all(numbers) else type(said) is type(ours) and said == ours
 
 
 def show(value: Any) -> str:
@@ -304,52 +318,74 @@ def steps_of(record: Record) -> int:
 def _runs(groups: list[list[Record]]) -> str:
     if not groups:
         return _box("<p>No record yet.</p>")
-    return _box("".join(map(_group, groups)))
+    changed = any(record.commit.endswith("+") for group in groups for record in group)
+    note = "<p>“changed”: files of the package differed from that commit when the run began.</p>" if changed else ""
+    return _box(note + "".join(map(_group, groups)))
 
 
 def _group(records: list[Record]) -> str:
-    """One setting: its table of runs, the interval over seeds, its data budget, other metrics and the command."""
+    """One setting: its data budget, its table of runs, means and intervals over seeds, other metrics, the command.
+
+    What is the same in all runs is said once, above the table.
+    """
     first = records[0]
     cls = experiment(first.experiment)
     changed = [(key, value) for key, value in first.planned.overrides if key not in cls.neutral]
     name = " ".join(f"<code>{_text(t)}</code>" for t in (first.preset, *(f"{k}={show(v)}" for k, v in changed)))
     counted = {r.seed: r for r in sorted(records, key=lambda r: r.precision == "fp32")}  # as `Experiment.records`
-    smoke = first.tier == "smoke"
-    keys = [] if smoke else metrics_of(first.experiment, records)
+    keys = [] if first.tier == "smoke" else metrics_of(first.experiment, records)
     sums = {key: summarise(r.metrics[key] for r in counted.values() if key in r.metrics) for key in keys}
-    digits = {key: decimals_for(s.mean, 4) for key, s in sums.items()}
-    heads = ("seed", *keys, "steps", "minutes", "peak memory, MB", "precision", "device", "commit")
-    head = "".join(f'<th scope="col"{_number(i < len(keys) + 4)}>{_text(h)}</th>' for i, h in enumerate(heads))
-    body = ""
-    for r in records:
-        minutes = r.wall_seconds / 60
-        cells = [f"{r.metrics[key]:.{digits[key]}f}" if key in r.metrics else "–" for key in keys]
-        cells += [f"{steps_of(r):,}", f"{minutes:.{max(decimals_for(minutes, 2), 0)}f}", f"{r.peak_memory_mb:,.0f}"]
-        words = (r.precision, r.device, commit_words(r.commit))
-        body += (
-            f'<tr><th scope="row" class="number">{r.seed}</th>'
-            + "".join(f'<td class="number">{cell}</td>' for cell in cells)
-            + "".join(f"<td>{_text(word)}</td>" for word in words) + "</tr>"
-        )  # fmt: skip
-    foot = "".join(f"<td>{s.text()}</td>" for s in sums.values())
-    n = len(counted)
-    words = f"mean [95 %], n = {n}" if n > 2 else f"mean, n = {n}"
-    foot = f'<tfoot><tr><th scope="row">{words}</th>{foot}<td colspan="6"></td></tr></tfoot>' if keys else ""
+    columns = {"seed": [str(r.seed) for r in records]}
+    for key, summary in sums.items():
+        digits = decimals_for(summary.mean, 4)
+        columns[key] = [f"{r.metrics[key]:.{digits}f}" if key in r.metrics else "–" for r in records]
+    columns["minutes"] = [f"{r.wall_seconds / 60:.{decimals_for(r.wall_seconds / 60, 2)}f}" for r in records]
+    columns["memory, MB"] = [f"{r.peak_memory_mb:,.0f}" for r in records]
+    shared = {
+        "steps": [f"{steps_of(r):,} steps" for r in records], "precision": [r.precision for r in records],
+        "device": [r.device for r in records], "commit": [commit_words(r.commit) for r in records],
+    }  # fmt: skip
     notes = [TIER_WORDS[first.tier], budget_words(first)]
-    if len(precisions := sorted({r.precision for r in records})) > 1:
-        notes.append(f"runs differ in precision: {' and '.join(precisions)}; where a seed has both, fp32 counts")
-    if n < 3 and not smoke:
-        notes.append("fewer than three seeds have no interval")
+    for what, words in shared.items():
+        if len(set(words)) == 1:
+            notes.append(f"commit {words[0]}" if what == "commit" else words[0])
+        else:
+            columns[what] = words
+    if "precision" in columns:
+        notes.append("where a seed was run in several precisions, fp32 counts")
+    head = "".join(f'<th scope="col"{_number(key)}>{_text(key)}</th>' for key in columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td{_number(key)}>{_text(cell)}</td>' for key, cell in zip(columns, row, strict=True))}</tr>"
+        for row in zip(*columns.values(), strict=True)
+    )
+    table = f'<table class="runs"><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{_foot(sums, columns)}</table>'
     return (
-        f"<h3>{name}</h3><p>{_text('; '.join(filter(None, notes)))}.</p>"
-        f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}</table></div>'
-        f"{_metrics(counted.values(), keys) if not smoke else ''}<details><summary>Command</summary>"
+        f"<h3>{name}</h3><p>{_text('; '.join(notes))}.</p>{_wide(table)}"
+        f"{_metrics(counted.values(), keys) if keys else ''}<details><summary>Command</summary>"
         f"<pre>{_text(command_of(r.planned for r in records))}</pre></details>"
     )
 
 
-def _number(yes: bool) -> str:
-    return ' class="number"' if yes else ""
+def _foot(sums: Mapping[str, Summary], columns: Iterable[str]) -> str:
+    """Means over seeds, and from three on their intervals; nothing of a single run."""
+    n = max((s.n for s in sums.values()), default=0)
+    if n < 2:
+        return ""
+    cells = ""
+    for key in list(columns)[1:]:
+        mean, _, interval = sums[key].text().partition(" ") if key in sums else ("", "", "")
+        cells += f'<td class="number">{mean}{_hint(interval)}</td>'
+    words = "95 % interval" if n > 2 else "no interval of two"
+    return f'<tfoot><tr><th scope="row">mean, n = {n}{_hint(words)}</th>{cells}</tr></tfoot>'
+
+
+def _wide(table: str) -> str:
+    """A box that scrolls, and that the keyboard can reach."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="table">{table}</div>'
+
+
+def _number(column: str) -> str:
+    return "" if column in ("seed", "precision", "device", "commit") else ' class="number"'
 
 
 def commit_words(commit: str) -> str:
@@ -367,8 +403,9 @@ def budget_words(record: Record) -> str:
     made_up = " made-up" if record.config.get("source") == "simulated" else ""
     size = "" if samples is None else f"{samples:,}{made_up} training samples, "
     seen = values.get("samples_seen", 0) + values.get("pretrain_samples_seen", 0)
-    before = f"{values['pretrain_epochs']:,} + " if values.get("pretrain_epochs") else ""
-    return f"{size}{before}{values['epochs']:,} epochs" + (f", {seen:,} samples seen" if seen else "")
+    before = f"{values['pretrain_epochs']:,} epochs of pre-training and " if values.get("pretrain_epochs") else ""
+    epochs = f"{before}{values['epochs']:,} epoch{'s' * (values['epochs'] > 1)}"
+    return f"{size}{epochs}" + (f", {seen:,} samples seen" if seen else "")
 
 
 def _metrics(records: Iterable[Record], shown: list[str]) -> str:
@@ -382,10 +419,7 @@ def _metrics(records: Iterable[Record], shown: list[str]) -> str:
         for key in names[:LISTED]
     )
     more = f"<p>{len(names) - LISTED} more stand in the records.</p>" if len(names) > LISTED else ""
-    return (
-        f"<details><summary>{len(names)} more metrics, rivals among them</summary>"
-        f'<ul class="metrics">{items}</ul>{more}</details>'
-    )
+    return f'<details><summary>{len(names)} more metrics</summary><ul class="metrics">{items}</ul>{more}</details>'
 
 
 def _problems(problems: Iterable) -> str:

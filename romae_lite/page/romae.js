@@ -17,10 +17,10 @@ const romae = {
     return (bits & 0x8000 ? -1 : 1) * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * fraction / 1024);
   },
   linear(x, weight, bias) {  // weight (outputs, inputs), row by row
-    const out = new Float64Array(weight.length / x.length);
+    const n = x.length, out = new Float64Array(weight.length / n);
     for (let o = 0, w = 0; o < out.length; o++) {
       let sum = bias ? bias[o] : 0;
-      for (let i = 0; i < x.length; i++, w++) sum += weight[w] * x[i];
+      for (let i = 0; i < n; i++) sum += weight[w++] * x[i];
       out[o] = sum;
     }
     return out;
@@ -47,18 +47,24 @@ const romae = {
   attention(x, weight, {dim, heads}, turns) {
     const width = dim / heads, scale = 1 / Math.sqrt(width), qkv = x.map(row => romae.linear(row, weight("qkv")));
     qkv.forEach((row, n) => { for (let h = 0; h < 2 * heads; h++) romae.rotate(row, h * width, turns[n]); });
+    const scores = new Float64Array(qkv.length);
     return qkv.map(query => {
-      const mixed = new Float64Array(dim), scores = new Float64Array(qkv.length);
+      const mixed = new Float64Array(dim);
       for (let start = 0; start < dim; start += width) {
-        qkv.forEach((key, m) => {
+        const end = start + width;
+        for (let m = 0; m < scores.length; m++) {
+          const key = qkv[m];
           let sum = 0;
-          for (let i = start; i < start + width; i++) sum += query[i] * key[dim + i];
+          for (let i = start; i < end; i++) sum += query[i] * key[dim + i];
           scores[m] = sum * scale;
-        });
+        }
         const top = Math.max(...scores);
         let total = 0;
         for (let m = 0; m < scores.length; m++) total += scores[m] = Math.exp(scores[m] - top);
-        qkv.forEach((value, m) => { for (let i = start; i < start + width; i++) mixed[i] += scores[m] / total * value[2 * dim + i]; });
+        for (let m = 0; m < scores.length; m++) {
+          const value = qkv[m], share = scores[m] / total;
+          for (let i = start; i < end; i++) mixed[i] += share * value[2 * dim + i];
+        }
       }
       return romae.linear(mixed, weight("out"));
     });

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting, sized
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..model import ModelConfig, RoMAEPredictor, device_of, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
@@ -54,7 +54,7 @@ class Pendulum(Experiment):
         choices=("authors", "true"),
     )  # fmt: skip
     mirror: bool = setting(False, "show each training clip mirrored half of the time")
-    encoder: str = setting("pendulum", "size of the encoder", check=sized)
+    encoder: str = setting("pendulum", "size of the encoder")
     cls: bool = setting(True, "use a [CLS] token")
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
@@ -64,6 +64,7 @@ class Pendulum(Experiment):
         super().__post_init__()
         if self.readout == "cls" and not self.cls:
             raise ValueError("cls is False, but readout 'cls'; angles cannot be read from a token that is not there")
+        self._check_size("encoder")
         self.model_config()  # names what the model cannot have
 
     @classmethod

@@ -50,7 +50,9 @@ class PhysioNet(Masked):
     lr: float = setting(1e-4, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(1 / 750, "share of steps that warm up: Table 21's 100", low=0, high=1)
     source: str = setting("real", "the challenge's records, or made-up ones", choices=("real", "simulated"))
-    records: int | None = setting(None, "take so many records, drawn at random; None: all (simulated: 400)", low=20)
+    patients: int | None = setting(
+        None, "take the records of so many, drawn at random; None: all (simulated: 400)", low=20
+    )
     outliers: str = setting(
         "keep", "values that no living adult shows: keep, or drop before all else (D21)", choices=("keep", "drop")
     )
@@ -98,10 +100,10 @@ class PhysioNet(Masked):
     def load(self, folder: Path | str | None = None) -> Records:
         """All records there are: of `source`, from the folder or wherever `data.physionet.find` finds them."""
         if self.source == "simulated":
-            return icu.simulated(self.records or 400, numpy_rng(0))
+            return icu.simulated(self.patients or 400, numpy_rng(0))
         found = icu.load(Path(folder) if folder else None)
-        if self.records is None:
-            found.verify()  # a part of them is another experiment: records=N takes it
+        if self.patients is None:
+            found.verify()  # a part of them is another experiment: patients=N takes it
         return found
 
     def data(self, seed: int, folder: Path | str | None = None) -> Splits:
@@ -113,7 +115,7 @@ class PhysioNet(Masked):
         records = self.load(folder)
         if self.outliers == "drop":
             records = icu.without_outliers(records)
-        order = numpy_rng(seed, 0).permutation(icu.usable(records))[: self.records]
+        order = numpy_rng(seed, 0).permutation(icu.usable(records))[: self.patients]
         test, valid = round(0.2 * len(order)), round(0.05 * len(order))
         parts = np.split(order, [len(order) - test - valid, len(order) - test])
         _, _, channel, value = icu.merged(records, parts[0])

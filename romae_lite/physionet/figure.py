@@ -119,7 +119,7 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
 @figure("patient")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else "paper", else "small"."""
-    from .experiment import Experiment, PhysioNet
+    from .experiment import PhysioNet
 
     def draw(runs: list[Drawable]) -> Explorable:
         ((record, arrays),) = runs
@@ -131,6 +131,5 @@ def from_results(root: Path | None = None) -> Explorable:
         return explorable(arrays, source)
 
     presets = (PhysioNet.best(), PhysioNet.paper(), PhysioNet.small())
-    # not preset.records(root): PhysioNet has a setting of that name
-    runs = [run for preset in presets for run in Experiment.records(preset, root)]
+    runs = [run for preset in presets for run in preset.records(root)]
     return drawn("patient", "A patient", COMMAND, [runs], draw, root)

@@ -42,5 +42,5 @@ PROTOCOL = {
 
 def training_set(exp) -> int:
     """Three quarters of the records that hold two minutes (D19), or of those taken."""
-    n = exp.records or (RECORDS - len(EMPTY) if exp.source == "real" else 400)
+    n = exp.patients or (RECORDS - len(EMPTY) if exp.source == "real" else 400)
     return n - round(0.2 * n) - round(0.05 * n)

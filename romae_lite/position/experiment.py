@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting, sized
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..model import ModelConfig, RoMAEPredictor, Size, device_of, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe, seeded_build
 
-# The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).
 FAR = 1e9  # radians: float64 is as coarse there as float32 is within one turn
+# The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).
 WIDTHS = {"tiny": 180, "small": 432, "base": 720, "large": 960}
 
 
@@ -27,16 +27,12 @@ def width(name: str) -> Size:
     return size("tiny", dim=WIDTHS[name]) if name in WIDTHS else size(name)
 
 
-def measured(name: str) -> None:
-    sized(name, width)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Position(Experiment):
     """Naming the positions of ten tokens (Table 1, chapter 02). The defaults are Table 17."""
 
     name = "position"
-    chapter = 3
+    chapter = 2
     tiers = Experiment.tiers | {"control": "own"}
     variants = frozenset({"size", "cls"})
     campaign = (
@@ -67,9 +63,7 @@ class Position(Experiment):
     tokens: int = setting(10, "tokens whose positions are to be named", low=1)
     low: float = setting(1.0, "smallest position (their code; the paper's text says 0)", low=-FAR, high=FAR)
     high: float = setting(50.0, "largest position", low=-FAR, high=FAR)
-    size: str = setting(
-        "tiny", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff", check=measured
-    )
+    size: str = setting("tiny", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff")
     cls: bool = setting(True, "use a [CLS] token, which sits at 0")
     values: str = setting("same", "what tokens carry: all 1 (the paper), or each its own", choices=("same", "distinct"))
     anchor: str = setting(
@@ -84,6 +78,7 @@ class Position(Experiment):
             raise ValueError(f"low is {self.low}; it must be below high, which is {self.high}")
         if max(-self.low, self.high) * self.position_scale > FAR:
             raise ValueError(f"position_scale is {self.position_scale}; positions reach beyond {FAR:g}")
+        self._check_size("size", width)
         self.model_config()  # names what the model cannot have
 
     @classmethod
@@ -228,7 +223,7 @@ class PositionRange(Position):
     """How the error of one named position depends on where it is (Figure 2, chapter 02). The defaults are Table 16."""
 
     name = "position_range"
-    chapter = 3
+    chapter = 2
     variants = frozenset({"high"})
     campaign = (
         ("best", 5),
@@ -246,9 +241,7 @@ class PositionRange(Position):
     tokens: int = setting(1, "tokens whose positions are to be named", low=1)
     low: float = setting(0.0, "smallest position", low=-FAR, high=FAR)
     high: float = setting(100.0, "largest position: 100 or 1000 in the paper", low=-FAR, high=FAR)
-    size: str = setting(
-        "large", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff", check=measured
-    )
+    size: str = setting("large", "tiny, small, base or large: that width, 12 blocks; or dim x heads x depth x ff")
 
     @classmethod
     def paper(cls) -> "PositionRange":

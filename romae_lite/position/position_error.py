@@ -140,7 +140,8 @@ def _sweep(name: str, group: Sequence[Drawable]) -> Sweep:
     where, absolute, signed = (
         ("grid", "absolute", "bias") if first.experiment == "position" else ("positions", "error", "error")
     )
-    if any(not np.array_equal(arrays[where], group[0][1][where]) for _, arrays in group):
+    read = [checked(arrays, **dict.fromkeys((where, absolute, signed), "K")) for _, arrays in group]
+    if any(not np.array_equal(arrays[where], read[0][where]) for arrays in read):
         raise ValueError(f"its {where} is not that of {first.path.stem}")
     keys = {"mae_first": "first", "mae_last": "last", "mae_central": "central"}
     said = {
@@ -153,9 +154,9 @@ def _sweep(name: str, group: Sequence[Drawable]) -> Sweep:
     seeds = f"{len(records)} seed{'s' * (len(records) > 1)}, tier {first.tier}"
     return Sweep(
         name=name,
-        positions=group[0][1][where],
-        absolute=np.abs([arrays[absolute] for _, arrays in group]),
-        signed=np.array([arrays[signed] for _, arrays in group]),
+        positions=read[0][where],
+        absolute=np.abs([arrays[absolute] for arrays in read]),
+        signed=np.array([arrays[signed] for arrays in read]),
         paper=said,
         source=f"{seeds}: {command_of(record.planned for record in records)}",
     )

@@ -15,7 +15,7 @@ class Sizes(Experiment):
     """Weights of a size, counted as the paper's tables do: blocks, an embedding of 16 values, [CLS], one output."""
 
     name = "sizes"
-    chapter = 2
+    chapter = 3
     variants = frozenset({"size"})
     campaign = tuple(("paper", 1, {"size": name}) for name in SIZES)
 

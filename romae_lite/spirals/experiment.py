@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Masked, Splits, numpy_rng, setting, sized
+from ..lab.experiment import Masked, Splits, numpy_rng, setting
 from ..masking import hide
 from ..model import masked_loss, predicted
 from ..tokens import Tokens
@@ -43,7 +43,7 @@ class Spirals(Masked):
     n_test: int = setting(1000, "test spirals: ten batches of 100, as D.7 has it", low=100)
     irregular: bool = setting(False, "draw each spiral's angles at random instead of on the paper's grid")
     mask_ratio: float = setting(0.6, "share of points hidden", low=0.02, high=0.98)
-    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)", check=sized)
+    decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)")
     cls: bool = setting(False, "use a [CLS] token (D10)")
     position_scale: float | None = setting(
         1.0, "factor on the angles; neighbours are 0.126 apart at 1, one unit with None", low=1e-6, high=1e6

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting, sized
+from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
 from ..model import count_parameters, masked_loss, predicted
 from ..tokens import Tokens
@@ -61,7 +61,7 @@ class Synthetic(Masked):
     n_valid: int = setting(200, "validation series: 10 %, for choosing settings", low=1)
     n_test: int = setting(1000, "test series: five times the paper's 200, for a steadier mean (D17)", low=1)
     shared_seed: bool = setting(False, "train as their code does: every series keeps one order of its points (D17)")
-    decoder: str = setting("tiny-shallow", "size of the decoder (their code: as large as the encoder, D9)", check=sized)
+    decoder: str = setting("tiny-shallow", "size of the decoder (their code: as large as the encoder, D9)")
     cls: bool = setting(False, "use a [CLS] token (the paper: of no benefit here)")
     position_scale: float | None = setting(
         1.0, "factor on the times; neighbours are 0.02 apart at 1, one unit with None", low=1e-6, high=1e6

@@ -4,7 +4,6 @@ Every probability was computed by a model beforehand (`recorded`); the page look
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -46,7 +45,8 @@ def recorded(exp: UEA, model: nn.Module, test: Tokens, count: int = 8, channels:
     kept = rank < torch.from_numpy(np.ceil(levels[:, None, None] * n.numpy()[:, None]))  # (L, E, N)
     seen = torch.stack([some.real & (tenth >= i) & (tenth < j) & kept[k] for i, j, k in windows])  # (windows, E, N)
     which, e = torch.where(seen.any(2))  # nothing in the window: no answer
-    answer = exp.logits(model, replace(some[e], pad=~seen[which, e])).softmax(1)
+    windowed = Tokens(values=some.values[e], positions=some.positions[e], pad=~seen[which, e])
+    answer = exp.logits(model, windowed).softmax(1)
     probability = np.zeros((len(chosen), ENDS + 1, ENDS + 1, len(levels), exp.classes), np.uint8)
     begin, end, level = np.array(windows)[which].T
     probability[e, begin, end, level] = (255 * answer).round().to(torch.uint8).numpy()
@@ -71,9 +71,7 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
     series = []
     for e in range(len(a["step"])):
         there = a["step"][e] >= 0
-        windows = [
-            [a["probability"][e, i, j].astype(int).tolist() for j in range(i + 1, ENDS + 1)] for i in range(ENDS)
-        ]
+        windows = [[a["probability"][e, i, j].tolist() for j in range(i + 1, ENDS + 1)] for i in range(ENDS)]
         series.append({
             "step": a["step"][e][there].astype(int).tolist(), "rank": a["rank"][e][there].tolist(),
             "values": np.round(a["values"][e][there].T, 2).tolist(), "label": int(a["label"][e]),

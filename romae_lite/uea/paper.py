@@ -34,16 +34,17 @@ PROTOCOL = {
             "settings": {
                 "training_set": SETS[dataset].train, "lr": lr, "batch": batch, "epochs": epochs, "clip": clip,
                 "dropout": dropout, "drop_path": dropout, "smoothing": smoothing, "optimizer": "sgd", "beta1": 0.9,
-                "weight_decay": 0.0, "schedule": "cosine", "precision": "fp32", "pretrain_epochs": 400,
-                "pretrain_batch": 64, "pretrain_lr": 3e-4, "pretrain_optimizer": "adamw", "pretrain_beta1": 0.9,
-                "pretrain_beta2": 0.95, "pretrain_weight_decay": 0.05, "mask_ratio": 0.75, "encoder": "tiny",
-                "decoder": "tiny-shallow", "cls": True, "encoding": "rope", "p": 0.75, "dropped": 0.3,
-                "source": "real", "scale": "none", "dataset": dataset,
+                "weight_decay": 0.0, "warmup_share": 0.1, "schedule": "cosine", "precision": "fp32",
+                "pretrain_epochs": 400, "pretrain_batch": 64, "pretrain_lr": 3e-4, "pretrain_warmup_share": 0.1,
+                "pretrain_optimizer": "adamw", "pretrain_beta1": 0.9, "pretrain_beta2": 0.95,
+                "pretrain_weight_decay": 0.05, "mask_ratio": 0.75, "encoder": "tiny", "decoder": "tiny-shallow",
+                "cls": True, "encoding": "rope", "p": 0.75, "dropped": 0.3, "source": "real", "scale": "none",
+                "dataset": dataset,
             },
             "remarks": {
-                "training_set": "the archive's own", "warmup": "10 %; their code reckons with batches of 16",
-                "pretrain_warmup": "10 %", "dropout": "also on attention weights",
-                "padding": "their code: zeros", "embedding": "their code: fresh",
+                "training_set": "the archive's own", "warmup": "their code reckons with batches of 16",
+                "dropout": "also on attention weights", "padding": "their code: zeros",
+                "embedding": "their code: fresh",
             },
         }
         for dataset, (lr, batch, epochs, clip, dropout, smoothing) in TABLE_12.items()

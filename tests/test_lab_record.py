@@ -1,0 +1,185 @@
+"""A lab record shows every run once, every setting beside the paper's, and no number of its own."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+import yaml
+from conftest import NAMES, ROOT, made_up_record
+
+from romae_lite.lab.records import load_all
+from romae_lite.lab.subjects import EXPERIMENTS
+from romae_lite.page.lab_record import (
+    STYLE,
+    lab_record,
+    protocols,
+    same,
+    setting_values,
+    settings_html,
+    show,
+    steps_of,
+)
+
+PAGES = sorted((ROOT / "book" / "lab").glob("*.md"))
+RECORDS = {name: load_all(experiment=name).records for name in NAMES}
+
+
+class Tables(HTMLParser):
+    """Rows of every table, each a list of texts, by the last h3 before it; tags must close in order."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open, self.heading, self.found = [], "", []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        if tag == "h3":
+            self.heading = ""
+        elif tag == "tr":
+            self.found.append((self.heading, []))
+        elif tag in ("td", "th"):
+            self.found[-1][1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "h3" in self.open:
+            self.heading += data
+        elif "td" in self.open or "th" in self.open:
+            self.found[-1][1][-1] += data
+
+
+def page_of(name: str) -> dict[str, str]:
+    return {section.id: section.markdown + section.html for section in lab_record(name)}
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, dict[str, str]]:
+    return {name: page_of(name) for name in NAMES}
+
+
+def test_every_experiment_has_a_page_in_the_contents():
+    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
+    part = next(part for part in toc["parts"] if part["caption"] == "Lab records")
+    assert sorted(chapter["file"] for chapter in part["chapters"]) == sorted(f"book/lab/{name}" for name in NAMES)
+    assert [page.stem for page in PAGES] == sorted(NAMES)
+    scoreboard = (ROOT / "book" / "scoreboard.md").read_text(encoding="utf-8")
+    assert {f"{{doc}}`lab/{name}`" for name in NAMES} <= set(re.findall(r"\{doc\}`lab/\w+`", scoreboard))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_number_is_typed(page):
+    text = page.read_text(encoding="utf-8")
+    assert f"```{{lab_record}} {page.stem}\n" in text
+    assert not re.search(r"\d", re.sub(r"</notebooks/\w+>", "", text))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_record_is_shown_once_with_its_seed(pages, name):
+    found = Tables(pages[name]["runs"] + pages[name].get("ablations", "")).found
+    rows = [(heading, cells) for heading, cells in found if re.fullmatch(r"\d+", cells[0])]
+    assert len(rows) == len(RECORDS[name])
+    for record in RECORDS[name]:
+        main = next(iter(record.metrics.values()))
+        changed = {f"{k}={show(v)}" for k, v in record.planned.overrides if k != "precision"}
+        mine = [
+            cells
+            for heading, cells in rows
+            if set(heading.split()) == {record.preset, *changed} and cells[0] == str(record.seed)
+        ]
+        numbers = [float(cell) for cells in mine for cell in cells[1:] if re.fullmatch(r"\d+(\.\d+)?", cell)]
+        assert any(number == pytest.approx(main, rel=1e-3) for number in numbers), record.path.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_and_weights_that_are_reckoned_are_those_of_the_runs(name):
+    """Without the data: so the sizes of the training sets are right as well."""
+    for record in RECORDS[name]:
+        values = setting_values(record.planned.build())
+        assert values.get("steps", 0) + values.get("pretrain_steps", 0) == steps_of(record), record.path.name
+        assert values["parameters"] == record.parameters, record.path.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_papers_column_names_its_source_and_real_settings(name):
+    html = settings_html(name)
+    for sheet in protocols(name):
+        assert re.match(r"(Tables? \d|App\. B)", sheet["source"])
+        assert f'The paper<span class="hint">{sheet["source"]}</span>' in html
+        known = setting_values(EXPERIMENTS[name].paper().replace(**sheet.get("where", {})))
+        assert {*sheet["settings"], *sheet.get("remarks", {}), *sheet.get("only", ())} <= set(known)
+
+
+def test_the_presets_called_paper_are_the_papers_but_for_what_is_declared():
+    found = {}
+    for name in NAMES:
+        for sheet in protocols(name):
+            values = setting_values(EXPERIMENTS[name].paper().replace(**sheet.get("where", {})))
+            differs = {key for key, said in sheet["settings"].items() if not same(said, values[key])}
+            found.setdefault(name, set()).update(differs - EXPERIMENTS[name].variants)
+    assert {name: keys for name, keys in found.items() if keys} == {
+        "position": {"warmup", "low"},  # a fifth of 3130 steps is 626; D15
+        "position_range": {"warmup"},
+        "spirals": {"n_test"},  # D14
+        "synthetic": {"n_test"},  # D17
+        "pendulum": {"parameters"},  # counted with the head and the projection that are used
+        "elasticc": {"spread"},  # D32
+    }
+
+
+def test_a_difference_is_a_word():
+    rows = {cells[0]: cells[1:] for _, cells in Tables(settings_html("spirals")).found}
+    head, rate, momentum = rows["Setting"], rows["peak learning rate lr"], rows["AdamW's second beta beta2"]
+    best = next(i for i, cell in enumerate(head) if cell.startswith("best"))
+    assert [cell.endswith("differs") for cell in rate] == [i == best for i in range(len(rate))]
+    assert momentum[0] == "?" and not any("differs" in cell for cell in momentum)
+    assert rows["samples to train on"][best] == "200,000 differs"
+
+
+def test_what_is_the_same():
+    assert same(1000, 1000.0) and same("4.67M", 4_673_521) and same(None, None)
+    assert not same(0.1, None) and not same(True, 1) and not same("4.67M", 4_680_000) and not same("?", 3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_without_any_record(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    found = page_of(name)
+    assert "No record yet" in found["runs"] and "ablations" not in found
+    assert f"python -m romae_lite run {name} --preset" in found["missing"] and "0 of " in found["missing"]
+    assert found["settings"] == settings_html(name)
+
+
+def test_two_runs_have_no_interval_and_precisions_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    metrics = {"rmse_clean": 0.5, "rmse_noisy": 0.1, "rmse_authors": 0.1}
+    make = lambda seed, root=tmp_path, **more: made_up_record(seed=seed, root=root, **more)  # noqa: E731
+    make(0, metrics=metrics)
+    make(1, metrics=metrics | {"rmse_clean": 0.25}, commit="abcdef0123+")
+    make(1, metrics=metrics | {"rmse_clean": 4.0}, settings={"precision": "bf16"}, precision="bf16")
+    html = page_of("spirals")["runs"]
+    assert "mean, n = 2" in html and "0.375" in html  # fp32 counts where a seed has both
+    assert "interval of two" in html and "[" not in html.split("<tfoot>")[1].split("</tfoot>")[0]
+    assert "bf16" in html and "abcdef0, changed" in html
+    make(2, metrics=metrics)
+    assert "95 % interval" in page_of("spirals")["runs"]
+
+
+def test_files_that_are_not_used_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    (tmp_path / "spirals").mkdir()
+    (tmp_path / "spirals" / "paper-s2.json").write_text("{")
+    html = page_of("spirals")["runs"]
+    assert "paper-s2.json" in html and "is not JSON" in html and str(tmp_path) not in html
+
+
+def test_pages_need_nothing_from_elsewhere_and_take_the_colours_of_the_page(pages):
+    for page in pages.values():
+        text = "".join(page.values())
+        assert not re.search(r"https?://|<script|<link|<img|@import|url\(", text)
+        assert not re.search(r" style=", text)
+    outside_variables = re.sub(r"var\([^()]*\)", "", STYLE)
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgba?\(|hsla?\(|:\s*(white|black|gray|grey)\b", outside_variables)
