@@ -19,6 +19,7 @@ from romae_lite.lab.subjects import EXPERIMENTS
 # ours, without the toys that tests define
 NAMES = [name for name, experiment in EXPERIMENTS.items() if experiment.__module__.startswith("romae_lite.")]
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("ROMAE_UNCOMMITTED", "1")  # what tests record is thrown away; they run before a commit too
 CI = os.environ.get("CI", "").lower() == "true"
 
 

@@ -1,4 +1,4 @@
-"""Command line: python -m romae_lite list | run | campaign | report."""
+"""Command line: python -m romae_lite list | run | campaign | report | verify | export."""
 
 import argparse
 import dataclasses
@@ -30,6 +30,10 @@ def main(arguments: list[str] | None = None) -> int:
     training.add_argument("--device", choices=("cpu",), help="default: the best there is")
     training.add_argument("--keep-weights", action="store_true", help="beside the record, in half precision")
     training.add_argument("--quiet", action="store_true", help="show no progress of the training")
+    training.add_argument(
+        "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
+        help="record although romae_lite/ differs from its commit; such a record counts for no outcome",
+    )  # fmt: skip
 
     add = commands.add_parser("list", help="experiments, their presets and settings", parents=[common])
     add.add_argument("experiment", nargs="?", help="show the settings of this one")
@@ -50,6 +54,17 @@ def main(arguments: list[str] | None = None) -> int:
     add.add_argument("experiments", nargs="*", help="only these")
     add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
     add.add_argument("--jobs", type=argument(several), default=1, help="so many runs at once")
+
+    add = commands.add_parser("verify", help="run recorded runs again and compare", parents=[common])
+    add.add_argument("--sample", type=int, default=5, metavar="N", help="how many, those verified longest ago first")
+    add.add_argument("--experiment", help="only this one's")
+    add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
+    add.add_argument("--seed", type=int, default=0, help="of the draw among records never verified")
+    add.add_argument("--write", action="store_true", help="note in results/verified.json what was verified when")
+    add.add_argument("--records", action="store_true", help="run nothing; look whether the records are whole")
+
+    add = commands.add_parser("export", help="all records as one CSV, and its schema beside it", parents=[common])
+    add.add_argument("path", metavar="results.csv")
 
     add = commands.add_parser("report", help="every claim of the paper, and ours beside it", parents=[common])
     add.add_argument("experiments", nargs="*", help="only these")
@@ -95,10 +110,13 @@ def do_run(options) -> int:
             experiment=options.experiment, preset=options.preset, seed=seed, overrides=tuple(options.overrides)
         )
         if options.baselines:
+            refuse_uncommitted(options)
             runs.rescore(planned)
             print(f"{planned.path}: baselines renewed")
             continue
         had = planned.path.exists() and not options.force
+        if not had:
+            refuse_uncommitted(options)
         record = runs.run(
             planned, log=None if options.quiet else printer(), device=options.device, force=options.force,
             keep_weights=options.keep_weights,
@@ -109,14 +127,24 @@ def do_run(options) -> int:
     return 0
 
 
+def refuse_uncommitted(options) -> None:
+    if not options.uncommitted and runs.commit().endswith("+"):
+        raise ValueError(
+            "the files of romae_lite/ differ from their commit, so nobody could repeat what is recorded now; commit "
+            "first, or say --uncommitted: the commit in the record then ends in +, and it counts for no outcome"
+        )
+
+
 def do_campaign(options) -> int:
     names = options.experiments or None
     runs.missing(names)  # names what cannot be, once
+    refuse_uncommitted(options)
     if options.jobs > 1:
         words = [*options.experiments, "--quiet"]
         words += [] if math.isinf(options.budget) else ["--budget", f"{options.budget:f}s"]
         words += ["--device", options.device] if options.device else []
         words += ["--keep-weights"] * options.keep_weights + ["--debug"] * options.debug
+        words += ["--uncommitted"] * options.uncommitted
         code = runs.jobs(options.jobs, words)
         print(f"{len(runs.missing(names))} still missing")
         return code
@@ -125,6 +153,29 @@ def do_campaign(options) -> int:
         log=(lambda: None) if options.quiet else printer, keep_weights=options.keep_weights, debug=options.debug,
     )  # fmt: skip
     print(f"{len(done)} recorded, {len(runs.missing(names))} still missing", flush=True)
+    return 0
+
+
+def do_verify(options) -> int:
+    if options.records:
+        from .audit import audit
+
+        found = audit()
+        print(*found.notes, *found.problems, f"{len(found.problems)} problems", sep="\n")
+        return int(bool(found.problems))
+    from .verify import verify
+
+    outcomes = verify(
+        options.experiment, sample=options.sample, seed=options.seed, budget=options.budget, write=options.write,
+        report=lambda line: print(line, flush=True),
+    )  # fmt: skip
+    return int(not all(outcome.ok for outcome in outcomes))
+
+
+def do_export(options) -> int:
+    from .export import export
+
+    print(*export(options.path), sep="\n")
     return 0
 
 

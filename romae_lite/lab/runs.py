@@ -28,7 +28,7 @@ import torch
 from accelerate import Accelerator
 
 from ..model import count_parameters
-from ..training import CheckpointError, Interrupted, accelerator_for
+from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import records
 from .experiment import Splits
 from .planned import Planned, command_of
@@ -326,7 +326,7 @@ def peak_memory_mb(device: torch.device) -> float:
 
 def versions() -> dict[str, str]:
     packages = {name: importlib.metadata.version(name) for name in ("torch", "accelerate", "numpy", "scipy")}
-    return {"python": platform.python_version(), **packages}
+    return {"python": platform.python_version(), **packages, "numerics": str(NUMERICS)}
 
 
 def commit() -> str:

@@ -1,0 +1,118 @@
+"""Whether the records are whole: python -m romae_lite verify --records."""
+
+import dataclasses
+import json
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from .experiment import Experiment
+from .planned import ranges, results_dir
+from .records import CorruptRecord, Record, load_all, load_arrays
+from .subjects import experiment
+
+LOG = "LOG.md"  # of results/: what was deleted or replaced there, and why
+
+
+class Audit(NamedTuple):
+    problems: list[str]  # what must not be
+    notes: list[str]  # what a reader should know
+
+
+def audit(root: Path | None = None) -> Audit:
+    """Hold all records under root (default: `results_dir()`) against their commands, each other and git's history."""
+    root = Path(root or results_dir())
+    loaded = load_all(root)
+    problems = [f"{p.path.relative_to(root)}: {p.reason}" for p in loaded.problems]
+    problems += [*gaps(loaded.records), *other_data(loaded.records), *arrays(root, loaded.records)]
+    notes = [f"{len(loaded.records)} records"]
+    loose = sum(r.commit.endswith("+") for r in loaded.records)
+    notes.append(f"{loose} of them made by code that differs from its commit (their commit ends in +)")
+    known = commits(root)
+    if known is None:
+        notes.append("no whole git history here: commits and deletions are not checked")
+    else:
+        problems += [
+            f"{place(r)}: its commit {r.commit} is not in the history"
+            for r in loaded.records
+            if not r.commit.startswith("content:") and r.commit.removesuffix("+") not in known
+        ]
+        problems += [f"{gone} was deleted, and {LOG} has no line about it" for gone in deleted(root)]
+    return Audit(problems, notes)
+
+
+def place(record: Record) -> str:
+    return f"{record.experiment}/{record.path.name}"
+
+
+def gaps(records: tuple[Record, ...]) -> Iterator[str]:
+    """Settings whose seeds are not 0, 1, 2, ...: a run that was left out may be one that nobody liked."""
+    seeds = defaultdict(dict)
+    for r in records:
+        seeds[r.experiment, json.dumps(experiment(r.experiment).protocol(r.config), sort_keys=True)][r.seed] = r
+    for of_seed in seeds.values():
+        if lacking := set(range(max(of_seed))) - set(of_seed):
+            last = of_seed[max(of_seed)]
+            yield f"{place(last)}: is recorded, but not seeds {ranges(lacking)} of the same settings"
+
+
+def other_data(records: tuple[Record, ...]) -> Iterator[str]:
+    """Runs that should have seen the same data, and did not.
+
+    They are those of one experiment, seed and numerics whose settings of the subject's own are equal: settings that all
+    experiments share are about model and training.
+    """
+    first: dict[tuple, Record] = {}
+    for r in records:
+        shared = {
+            f.name
+            for base in experiment(r.experiment).__mro__
+            if dataclasses.is_dataclass(base) and base.__module__.startswith(f"{__package__}.")
+            for f in dataclasses.fields(base)
+        }
+        own = {name: value for name, value in r.config.items() if name not in shared}
+        version = r.data_fingerprint.rpartition(":")[0]  # fingerprints of different kinds are no contradiction
+        key = (r.experiment, r.seed, r.versions.get("numerics"), version, json.dumps(own, sort_keys=True))
+        if first.setdefault(key, r).data_fingerprint != r.data_fingerprint:
+            yield f"{place(r)}: was made on other data than {first[key].path.name}"
+
+
+def arrays(root: Path, records: tuple[Record, ...]) -> Iterator[str]:
+    """Arrays for figures that are missing, damaged, or left behind."""
+    for r in records:
+        if experiment(r.experiment).arrays is not Experiment.arrays:
+            try:
+                load_arrays(r.path.with_suffix(".npz"))
+            except FileNotFoundError:
+                yield f"{place(r)}: has no arrays beside it"
+            except CorruptRecord as error:
+                yield f"{r.experiment}/{error.path.name}: {error.reason}"
+    for path in sorted(root.glob("*/*.npz")):
+        if not path.with_suffix(".json").exists():
+            yield f"{path.relative_to(root)}: belongs to no record"
+
+
+def git(root: Path, *words: str) -> str:
+    return subprocess.run(("git", "-C", root, *words), capture_output=True, text=True, check=True).stdout
+
+
+def commits(root: Path) -> set[str] | None:
+    """All commits up to today's. None where root is in no repository, or its history was cut short."""
+    try:
+        if git(root, "rev-parse", "--is-shallow-repository").strip() == "true":
+            return None
+        return set(git(root, "rev-list", "HEAD").split())
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def deleted(root: Path) -> Iterator[str]:
+    """Files that git's history once had under root, that are gone, and that the log does not name."""
+    options = "-m --full-history --no-renames --diff-filter=D --format= --name-only --relative -z".split()
+    log = (root / LOG).read_text() if (root / LOG).exists() else ""
+    for name in sorted(set(git(root, "log", *options, "--", ".").split("\0")) - {""}):
+        path = Path(name)
+        if not (root / path).exists() and f"`{path.with_suffix('')}`" not in log:
+            yield name

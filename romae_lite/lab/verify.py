@@ -1,0 +1,214 @@
+"""Run recorded runs again: do today's code and this machine make the same numbers?
+
+A short run is repeated whole, of a longer one the first entry of its history, with the learning rates of the whole
+run. Nothing is written: no record, no checkpoint.
+"""
+
+import datetime
+import json
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+
+from ..files import atomic_write
+from ..model import count_parameters
+from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
+from . import subjects
+from .planned import results_dir
+from .records import Record, load_all
+from .runs import commit
+
+SHORT = 60.0  # seconds: a run that took no longer is repeated whole
+ENTRIES = 1  # so many of the history are compared, of every run
+
+
+class Tolerance(NamedTuple):
+    largest: float  # relative difference
+    reason: str
+
+
+# Rounding differs between processors, versions of torch and numbers of threads, and training makes it grow; on one
+# machine runs repeat to the last bit. Measured: presets of five subjects, each on one processor with AVX-512 and with
+# AVX2 instead. The first of fifty entries lies in the warm-up of the learning rate, where little grows: it differed by
+# 1.6e-7 at most in fp32 and 3.5e-6 in bf16, the second by up to 9.3e-5 (spirals, step 250).
+# In a whole run on 200 spirals later entries differed by up to 1.6e-2, and the results by 0.8 %.
+TOLERANCES = {
+    "settings": Tolerance(1e-9, "counts, and learning rates in float64"),
+    "fp32": Tolerance(1e-4, "ten times the largest first entry seen on another machine, 1e-5 (spirals, older Muon)"),
+    "bf16": Tolerance(1e-4, "thirty times the largest measured, 3.5e-6 (pendulum)"),
+    "result": Tolerance(0.1, "twice the largest seen on another machine, 5.3 % (spirals, n_train=200)"),
+}
+UNKNOWN = Tolerance(1e-2, "fp16 and tf32: not measured; a product keeps ten bits, so one rounding is 5e-4")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    what: str
+    difference: float  # relative, the largest
+    tolerance: float
+
+    @property
+    def ok(self) -> bool:
+        return self.difference <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What running a record again came to. Without comparisons: why there are none, and whether that is a fault."""
+
+    record: Record
+    comparisons: list[Comparison] = field(default_factory=list)
+    reason: str = ""
+    fault: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return not self.fault and all(c.ok for c in self.comparisons)
+
+    @property
+    def text(self) -> str:
+        name = name_of(self.record)
+        if not self.comparisons:
+            return f"{'failed' if self.fault else 'left':<8} {name}: {self.reason}"
+        return "\n".join(
+            f"{'ok' if c.ok else 'differs':<8} {name}: {c.what}: {c.difference:.1e} (at most {c.tolerance:g})"
+            for c in self.comparisons
+        )
+
+
+def name_of(record: Record) -> str:
+    return f"{record.experiment}/{record.planned.name}"
+
+
+def numerics(record: Record) -> int:
+    """Of the code that made a record; see `romae_lite.training.NUMERICS`."""
+    return int(record.versions.get("numerics", 1))
+
+
+def verify(
+    experiment: str | None = None,
+    *,
+    sample: int = 5,
+    seed: int = 0,
+    budget: float = math.inf,
+    write: bool = False,
+    report: Callable[[str], None] = lambda line: None,
+) -> list[Outcome]:
+    """Run up to ``sample`` records again, those first that were verified longest ago; ties are drawn by ``seed``.
+
+    Records made by other numerics cannot be compared and are only counted. What needs data or a device that are not
+    here, or by its record more than is left of ``budget`` seconds, is passed over. ``write`` notes in
+    results/verified.json when a record was verified, at which commit, what was compared and the largest difference.
+    """
+    if sample < 1:
+        raise ValueError(f"sample is {sample}; it must be at least 1")
+    if experiment is not None:
+        subjects.experiment(experiment)  # refuses a name that is none
+    found = load_all(experiment=experiment).records
+    ages = Counter(numerics(r) for r in found)
+    for age in sorted(set(ages) - {NUMERICS}):
+        report(
+            f"{ages[age]} of {len(found)} records: made by numerics {age}, cannot be compared with today's code "
+            f"(numerics {NUMERICS}): run them again"
+        )
+    file = results_dir() / "verified.json"
+    notes = json.loads(file.read_text()) if file.exists() else {}
+    comparable = [r for r in found if numerics(r) == NUMERICS]
+    drawn = random.Random(seed).sample(comparable, len(comparable))
+    drawn.sort(key=lambda r: notes.get(name_of(r), {}).get("when", ""))
+    outcomes, passed_over, end = [], 0, time.monotonic() + budget
+    for record in drawn:
+        if len(outcomes) == sample:
+            break
+        if cost(record) > end - time.monotonic():
+            passed_over += 1
+            continue
+        outcome = again(record, end)
+        report(outcome.text)
+        if outcome.comparisons or outcome.fault:
+            outcomes.append(outcome)
+            notes[name_of(record)] = noted(outcome)
+    if passed_over:
+        report(f"{passed_over} records passed over: the budget of {budget:g} s does not hold them")
+    wrong = sum(not o.ok for o in outcomes)
+    report(f"{len(outcomes)} of {len(comparable)} comparable records verified, {wrong} of them beyond the tolerance")
+    if write and outcomes:
+        atomic_write(file, (json.dumps(notes, indent=1, sort_keys=True) + "\n").encode())
+    return outcomes
+
+
+def noted(outcome: Outcome) -> dict:
+    return {
+        "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "commit": commit(),
+        "compared": "; ".join(c.what for c in outcome.comparisons) or outcome.reason,
+        "difference": max((c.difference for c in outcome.comparisons), default=None),
+        "ok": outcome.ok,
+    }
+
+
+def cost(record: Record) -> float:
+    """Seconds that training took as far as it is repeated."""
+    return record.wall_seconds if record.wall_seconds <= SHORT else record.history[:ENTRIES][-1]["seconds"]
+
+
+def again(record: Record, end: float = math.inf) -> Outcome:
+    """Train once more with the settings of a record, at the latest until ``end`` by `time.monotonic`, and compare."""
+    if not record.command.startswith("python "):
+        return Outcome(record, reason="several processes shared it; only its own command repeats it")
+    exp, whole, entries = record.planned.build(), record.wall_seconds <= SHORT, []
+    device = "cpu" if record.device.startswith("cpu") else None
+    accelerator = accelerator_for(exp.precision, device)
+    if device is None and accelerator.device.type == "cpu":
+        return Outcome(record, reason=f"made on {record.device}; there is no GPU here")
+    if exp.precision == "auto" and accelerator.mixed_precision.replace("no", "fp32") != record.precision:
+        return Outcome(record, reason=f"made in {record.precision}, which this device does not do")
+    model = None
+    try:
+        data = exp.data(record.seed)
+        parameters = count_parameters(exp.build(record.seed))
+        model, _ = exp.train(
+            data, record.seed, log=entries.append, device=device,
+            stop=lambda: time.monotonic() >= end or (not whole and len(entries) >= ENTRIES),
+        )  # fmt: skip
+    except Interrupted:
+        pass
+    except (ImportError, FileNotFoundError) as error:
+        return Outcome(record, reason=str(error))
+    except (ValueError, TypeError, CheckpointError, torch.OutOfMemoryError) as error:
+        return Outcome(record, reason=str(error), fault=True)
+    if not entries and model is None:
+        return Outcome(record, reason="the budget ended before the first entry of its history")
+    metrics = exp.evaluate(model, data.test) if model is not None else {}
+    return Outcome(record, compared(record, parameters, entries, metrics))
+
+
+def compared(record: Record, parameters: int, entries: list[dict], metrics: dict[str, float]) -> list[Comparison]:
+    """What was recorded beside what came out now: the first history entries, and of a whole run its main metric."""
+    pairs = list(zip(entries[:ENTRIES], record.history, strict=False))
+    where = f"first {len(pairs)} of {len(record.history)} history entries"
+    exact = [(parameters, record.parameters)] + [(a[key], b[key]) for a, b in pairs for key in ("step", "lr")]
+    found = [comparison("settings", f"parameters, steps and learning rates, {where}", exact)]
+    if pairs:
+        found.append(comparison(record.precision, f"loss, {where}", [(a["loss"], b["loss"]) for a, b in pairs]))
+    if metrics:
+        main = next(iter(metrics))
+        found.append(comparison("result", f"{main}, whole run", [(metrics[main], record.metrics.get(main, math.nan))]))
+    return found
+
+
+def comparison(kind: str, what: str, pairs: list[tuple[float, float]]) -> Comparison:
+    return Comparison(what, max(relative(a, b) for a, b in pairs), TOLERANCES.get(kind, UNKNOWN).largest)
+
+
+def relative(a: float, b: float) -> float:
+    """|a - b| in units of the larger one; infinite where one is missing."""
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return math.inf
+    return abs(a - b) / max(abs(a), abs(b)) if a != b else 0.0
