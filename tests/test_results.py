@@ -22,7 +22,7 @@ from romae_lite.lab.records import CorruptRecord, Record, load, load_all, select
 from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.lab.summary import summarise
 from romae_lite.page import scoreboard
-from romae_lite.page.tables import Table, cost, table
+from romae_lite.page.tables import Table, table
 from romae_lite.spirals.experiment import Spirals
 
 
@@ -511,21 +511,3 @@ def test_table_shows_means_and_escapes():
     assert str(shown) == repr(shown)
     with pytest.raises(ValueError, match="2 columns"):
         Table(("a", "b"), (("c",),))
-
-
-def test_cost_of_runs():
-    history = [{"step": 5, "stage": "pretrain"}, {"step": 10, "stage": "pretrain"}, {"step": 7, "stage": "fine-tune"}]
-    two_stages = [
-        record(history=history, wall_seconds=60.0 * minutes, peak_memory_mb=memory, tokens_per_second=speed)
-        for minutes, memory, speed in ((1, 9.0, 1000.0), (3, 5.0, 3000.0))
-    ]
-    shown = cost({"ours": two_stages, "short": iter([record(device="gpu", precision="bf16")]), "none": []})
-    assert shown.columns[1:7] == (
-        "runs", "parameters", "steps", "minutes per run", "tokens per second", "peak memory, MB",
-    )  # fmt: skip
-    assert shown.rows == (
-        ("ours", "2", "10", "17", "2.0", "2,000", "9", "cpu"),
-        ("short", "1", "10", "1", "0.025", "3", "2", "gpu, bf16"),
-    )  # fmt: skip
-    assert "upper bound" in shown.caption
-    assert cost({"none": []}).caption == "No record yet."

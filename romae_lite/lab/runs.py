@@ -31,7 +31,7 @@ from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import records
 from .experiment import Splits
-from .planned import Planned, command_of
+from .planned import Planned
 from .records import CorruptRecord, Record
 from .subjects import EXPERIMENTS, experiment
 
@@ -206,19 +206,6 @@ def missing(names: list[str] | None = None) -> list[Planned]:
     ranked.sort(key=lambda pair: (pair[0], pair[1].seed))
     recorded = _recorded(names)
     return [planned for _, planned in ranked if not _is_in(recorded, planned)]
-
-
-def commands(*names: str) -> str:
-    """What repeats the records that some experiments ask for, and makes those that are missing: a command a line."""
-    lines = {"": [], "# recorded in part:": [], "# not run yet:": []}
-    recorded = _recorded(names)
-    for wish in (wish for name in names for wish in wishes(name)):
-        done = sum(_is_in(recorded, planned) for planned in wish)
-        head = "" if done == len(wish) else "# recorded in part:" if done else "# not run yet:"
-        lines[head].append(command_of(wish))
-    if lines["# recorded in part:"] or lines["# not run yet:"]:
-        lines["# all that is missing:"] = [f"python -m romae_lite campaign {' '.join(names)}"]
-    return "\n".join(line for head, several in lines.items() if several for line in (head, *several) if line)
 
 
 def campaign(

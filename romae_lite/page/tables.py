@@ -1,12 +1,11 @@
 """Tables that show themselves: in a notebook, in the book, in a terminal."""
 
 import html
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..lab.records import Record
-from ..lab.summary import decimals_for, summarise
+from ..lab.summary import summarise
 
 
 @dataclass(frozen=True)
@@ -66,27 +65,3 @@ def table(
     if all(isinstance(members, Mapping) for members in groups.values()):  # plain numbers only: nothing was counted
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return Table(columns, tuple(rows), caption)
-
-
-def cost(groups: Mapping[str, Iterable[Record]]) -> Table:
-    """What runs took, a row for every group that has some. Minutes, speed and steps (of all stages) are means, memory
-    is the largest; the device column names the precision where it is not fp32."""
-    rows = []
-    for group, members in groups.items():
-        if not (records := list(members)):
-            continue
-        average = lambda values: math.fsum(values) / len(records)  # noqa: B023, E731
-        minutes = average(record.wall_seconds for record in records) / 60
-        stages = ({entry.get("stage"): entry["step"] for entry in record.history} for record in records)
-        rows.append((
-            group, str(len(records)), f"{records[0].parameters:,}",
-            f"{average(sum(last.values()) for last in stages):,.0f}", f"{minutes:.{decimals_for(minutes, 2)}f}",
-            f"{average(record.tokens_per_second for record in records):,.0f}",
-            f"{max(record.peak_memory_mb for record in records):,.0f}",
-            " and ".join(sorted({f"{r.device}, {r.precision}".removesuffix(", fp32") for r in records})),
-        ))  # fmt: skip
-    columns = (
-        "", "runs", "parameters", "steps", "minutes per run", "tokens per second", "peak memory, MB", "device",
-    )  # fmt: skip
-    caption = "Wall time, mostly beside other runs on the same machine: upper bounds, no fair comparison of speeds."
-    return Table(columns, tuple(rows), caption if rows else "No record yet.")

@@ -50,9 +50,7 @@ class PhysioNet(Masked):
     lr: float = setting(1e-4, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(1 / 750, "share of steps that warm up: Table 21's 100", low=0, high=1)
     source: str = setting("real", "the challenge's records, or made-up ones", choices=("real", "simulated"))
-    patients: int | None = setting(
-        None, "so many of them, drawn at random; None: all (simulated: 400)", low=20
-    )
+    patients: int | None = setting(None, "so many of them, drawn at random; None: all (simulated: 400)", low=20)
     outliers: str = setting(
         "keep", "values that no living adult shows: keep, or drop before all else (D21)", choices=("keep", "drop")
     )
