@@ -154,15 +154,14 @@ def test_runs_and_prints_what_it_printed(tmp_path, chapter, size):
 def test_an_output_that_changed_is_noticed(tmp_path):
     """Where a cell is marked, and there alone; with the settings of the copy."""
 
-    def cell(source: str, stored: str, tag: str = ""):
+    def cell(source: str, stored: str, *tags: str):
         output = nbformat.v4.new_output("stream", name="stdout", text=stored)
-        tags = {"tags": [tag] if tag else []}
-        return nbformat.v4.new_code_cell(source, outputs=[output], metadata=tags, execution_count=1)
+        return nbformat.v4.new_code_cell(source, outputs=[output], metadata={"tags": list(tags)}, execution_count=1)
 
     cells = [
         cell("n = 1\nprint(n)", "1\n", "parameters"),
-        cell("print(n)  # NBVAL_CHECK_OUTPUT", "1\n"),
-        cell("print(n)  # NBVAL_CHECK_OUTPUT", "3\n", "hide-cell"),
+        cell("print(n)", "1\n", "nbval-check-output"),
+        cell("print(n)", "3\n", "hide-cell", "nbval-check-output"),
         cell("print(n)", "1\n"),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "chapter.ipynb")
