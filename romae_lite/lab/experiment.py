@@ -182,6 +182,10 @@ class Experiment:
         """Metrics as plain means over the test points. The first one is the main one."""
         raise NotImplementedError
 
+    def examine(self, model: nn.Module, data: Splits) -> dict[str, float]:
+        """Further metrics of a trained model, too dear or too special for every validation."""
+        return {}
+
     def baselines(self, tokens: Tokens) -> dict[str, float]:
         """Metrics of other predictors on the same test set."""
         return {}

@@ -91,7 +91,8 @@ def run(
         model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
         if main:
             peak = peak_memory_mb(accelerator.device)  # of training: baselines may need more
-            metrics, arrays = exp.evaluate(model, data.test) | exp.compare(data), exp.arrays(model, data)
+            metrics = exp.evaluate(model, data.test) | exp.examine(model, data) | exp.compare(data)
+            arrays = exp.arrays(model, data)
             record = Record(
                 experiment=planned.experiment,
                 preset=planned.preset,

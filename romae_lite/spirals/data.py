@@ -27,6 +27,22 @@ def basis(theta: np.ndarray, clockwise: bool) -> tuple[np.ndarray, np.ndarray]:
     return np.array([-5.0 if clockwise else 5.0, 0.0]), direction[..., :, None] * radius[..., None, :]
 
 
+def authors(n: int = 100) -> Tokens:
+    """The authors' own spirals: their test set is the first hundred (Interpolation_spirals/dataset.py @840706e).
+
+    Their seeds make them: one for all parameters, one for the chirality of each spiral, the last of which goes on into
+    the noise, drawn for all 150 points. Shapes as in `generate`.
+    """
+    legacy = np.random.RandomState(0)
+    parameters = np.stack((legacy.randn(n) * A[1] + A[0], legacy.randn(n) * B[1] + B[0]), axis=-1)  # (n, 2)
+    clockwise = np.empty(n, bool)
+    for i in range(n):
+        legacy.seed(i)
+        clockwise[i] = legacy.rand() <= 0.5
+    noise = NOISE * legacy.randn(n, 150, 2)[:, : len(GRID)]
+    return _tokens(np.broadcast_to(GRID, (n, len(GRID))), clockwise, parameters, noise)
+
+
 def generate(n: int, rng: np.random.Generator, irregular: bool = False) -> Tokens:
     """n spirals of 75 noisy points each.
 
@@ -41,14 +57,17 @@ def generate(n: int, rng: np.random.Generator, irregular: bool = False) -> Token
     theta = np.broadcast_to(GRID, (n, len(GRID)))
     if irregular:
         theta = np.sort(rng.uniform(GRID[0], GRID[-1], (n, len(GRID))), axis=1)
-    clean = np.empty((n, len(GRID), 2))
+    return _tokens(theta, clockwise, parameters, rng.normal(0, NOISE, (n, len(GRID), 2)))
+
+
+def _tokens(theta: np.ndarray, clockwise: np.ndarray, parameters: np.ndarray, noise: np.ndarray) -> Tokens:
+    clean = np.empty(noise.shape)
     for chirality in (False, True):
         chosen = clockwise == chirality
         centre, columns = basis(theta[chosen], chirality)
         clean[chosen] = centre + np.einsum("ntcp,np->ntc", columns, parameters[chosen])
-    noisy = clean + rng.normal(0, NOISE, clean.shape)
     return Tokens(
-        values=torch.from_numpy(noisy).float(),
+        values=torch.from_numpy(clean + noise).float(),
         positions=torch.from_numpy(theta.copy())[..., None],
         aux={"clean": torch.from_numpy(clean), "clockwise": torch.from_numpy(clockwise)},
     )
