@@ -75,8 +75,7 @@ def test_noise_and_chirality():
 
 
 def test_the_authors_own_spirals():
-    """Their parameters from one seed, the noise from the last spiral's. On their test points its mean square is 0.009747
-    (computed from their code independently of this one); curves are the formulas'."""
+    """Curves are the formulas'; the mean square of the noise was computed from their code independently of this one."""
     tokens = authors()
     clean = tokens.aux["clean"].numpy()
     assert np.square(tokens.values.double().numpy() - clean).mean() == pytest.approx(0.009747, abs=5e-7)
@@ -95,7 +94,7 @@ def test_noise_free_inputs_and_the_authors_set_are_scored():
     found = exp.examine(None, exp.data(0))
     for prefix in ("", "authors_"):
         assert found[f"{prefix}rmse_clean_clean_inputs"] == pytest.approx(0, abs=1e-6)  # float32 inputs
-        assert found[f"{prefix}rmse_clean"] == pytest.approx(0.1, rel=0.03)  # 9000 noises: 0.7 %, of three seeds' worth
+        assert found[f"{prefix}rmse_clean"] == pytest.approx(0.1, rel=0.03)  # of 9000 numbers: 0.7 %
         assert found[f"{prefix}rmse_spirals_mean"] <= found[f"{prefix}rmse_clean"]  # a mean of roots is below the root
 
 
