@@ -44,10 +44,10 @@ class Synthetic(Masked):
         ("best", 3, {"n_train": 32_000, "cls": True}),
         ("best", 3, {"grid": "hetvae"}),
         # little data, many times over, with fresh masks and with masks that a series keeps: what can be learnt by heart
-        ("best", 1, {"n_train": 1600, "epochs": 80}),
+        ("best", 3, {"n_train": 1600, "epochs": 80}),
         ("best", 1, {"n_train": 1600, "epochs": 80, "shared_seed": True}),
         ("paper", 2, {"shared_seed": True}),
-        ("paper", 2, {"position_scale": 50.0}),
+        ("paper", 3, {"position_scale": 50.0}),
         ("paper", 1, {"grid": "hetvae"}),
     )
     deviations = ("D1", "D2", "D3", "D5", "D6", "D9", "D10", "D13", "D17", "D18", "D37")
