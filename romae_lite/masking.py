@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .checks import number, tensor
-from .tokens import Tokens, sent
+from .devices import sent
 
 
 def hide(
@@ -81,21 +81,21 @@ class Split:
     visible_pad: Tensor | None  # (B, V) bool
     hidden_pad: Tensor | None  # (B, M) bool
 
-    def check(self, tokens: Tokens) -> None:
-        """ValueError where this is not a split of these tokens. On a GPU only shapes are looked at, since the host
+    def check(self, real: Tensor) -> None:
+        """ValueError where this is no split of tokens real (B, N). On a GPU only shapes are looked at, since the host
         would have to wait for more."""
-        batch, n = tokens.values.shape[:2]
+        batch, n = real.shape
         widest = max(self.visible.shape[1], self.hidden.shape[1])
         if not len(self.visible) == len(self.hidden) == batch or widest > n:
             raise ValueError(
                 f"the split is of {len(self.visible)} samples with {widest} tokens or more; these are {batch} with {n}"
             )
-        if torch.compiler.is_compiling() or not self.visible.device.type == tokens.device.type == "cpu":
+        if torch.compiler.is_compiling() or not self.visible.device.type == real.device.type == "cpu":
             return
         count = torch.zeros(batch, n, dtype=torch.long)
         for index, pad in ((self.visible, self.visible_pad), (self.hidden, self.hidden_pad)):
             count.scatter_add_(1, index, torch.ones_like(index) if pad is None else (~pad).long())
-        if (wrong := (count != tokens.real).any(1)).any():
+        if (wrong := (count != real).any(1)).any():
             raise ValueError(f"the split shows or hides padding of sample {int(wrong.nonzero()[0])}, or a token twice")
 
     def to(self, device) -> "Split":

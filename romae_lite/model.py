@@ -24,6 +24,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from . import checks
+from .devices import device_of
 from .files import atomic_write, digest
 from .masking import Split, split, take
 from .rope import PositionEncoding, rotate, turning
@@ -284,7 +285,7 @@ class RoMAE(nn.Module):
         record: a dict that receives the inputs, attention maps and outputs of every block (shapes in `Stack`).
         """
         check_shapes(self.config, tokens)
-        where.check(tokens)
+        where.check(tokens.real)
         x, positions, pad = self.encoder(
             take(tokens.values, where.visible), take(tokens.positions, where.visible), where.visible_pad, record
         )
@@ -440,10 +441,6 @@ def load(path: Path | str) -> RoMAE | RoMAEPredictor:
         model = RoMAE(config) if about["class"] == "RoMAE" else RoMAEPredictor(config, **about["head"])
     model.load_state_dict({name: t.float() for name, t in weights.items()}, assign=True)
     return model.eval()
-
-
-def device_of(model: nn.Module) -> torch.device:
-    return next(model.parameters()).device
 
 
 def normalised(target: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from . import checks
+from .devices import sent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,17 +137,6 @@ class Tokens:
         return self._map(lambda t: t[:, chosen], lambda name, t: t[:, chosen] if name in self.per_token else t)
 
 
-def sent(tensor: Tensor, device) -> Tensor:
-    """The tensor on another device. Towards CUDA nobody waits for the copy, which starts from pinned memory; Apple's
-    GPUs have no float64 and get float32."""
-    kind = torch.device(device).type
-    if kind == "cuda" and tensor.device.type == "cpu":
-        return tensor.pin_memory().to(device, non_blocking=True)
-    if kind == "mps" and tensor.dtype == torch.float64:
-        tensor = tensor.float()
-    return tensor.to(device)
-
-
 def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
     """Samples of different lengths -> one batch, filled up with padding at the end.
 
@@ -214,7 +204,7 @@ def patchify(
         if points.shape != (size,):
             raise ValueError(f"coordinates[{i}] has shape {tuple(points.shape)}; the dimension has {size} points")
         if not points.isfinite().all():
-            raise ValueError(f"coordinates[{i}] holds NaN or infinite numbers; drop those points first")
+            raise ValueError(f"coordinates[{i}] holds numbers that are not finite; drop those points first")
         # equal gaps are no more equal than their ends are exact
         rounding = torch.finfo(points.dtype).eps * float(points.abs().max()) if points.is_floating_point() else 0.0
         points = points.double()

@@ -328,7 +328,7 @@ def test_arrays(exp, data):
 def test_explored_answers_one_by_one(exp, data):
     """The precomputed answers, asked again: a light curve with some visits taken away by hand."""
     model = exp.build(0)
-    arrays = recorded(exp, model, data.test)
+    arrays = recorded(exp, model, data)
     assert arrays["answer"].shape[1:] == (CUTS, 64, 14)
     for s, cut, bands in ((0, 4, 63), (3, 19, 21), (5, 0, 2)):
         part = slice(arrays["start"][s], arrays["start"][s + 1])

@@ -72,7 +72,7 @@ def test_probabilities_are_those_of_the_arrays():
 def test_from_the_experiment():
     """The real layout: the figure takes what a run keeps, and it is small."""
     exp = ELAsTiCC.quick().replace(encoder="16x2x1x32", decoder="16x2x1x32", n_train=40, n_test=100)
-    arrays = light_curve.recorded(exp, exp.build(0), exp.data(0).test)
+    arrays = light_curve.recorded(exp, exp.build(0), exp.data(0))
     html = light_curve.explorable(arrays, exp.names, exp.scaling).html()
     assert len(html.encode()) < 350_000
 

@@ -9,10 +9,9 @@ import torch
 from PIL import Image, ImageDraw
 from scipy.integrate import solve_ivp
 
-from romae_lite.lab import claims
+from romae_lite.lab import claims, report
 from romae_lite.lab.subjects import experiment
 from romae_lite.model import count_parameters
-from romae_lite.page import scoreboard
 from romae_lite.pendulum import data as world
 from romae_lite.pendulum import rivals as predictors
 from romae_lite.pendulum.experiment import Pendulum, grey, mirrored
@@ -304,7 +303,7 @@ def test_scales_of_positions_do_not_reach_the_predictors():
 
 
 def test_scoreboard_has_the_row():
-    rows = [row for row in scoreboard.rows(experiments=["pendulum"]) if not row.claim.quoted]
+    rows = [row for row in report.rows(experiments=["pendulum"]) if not row.claim.quoted]
     assert [row.claim.metric for row in rows] == ["mse"] and rows[0].claim.value == pytest.approx(3.32e-3)
     quoted = {c.row: c.value for c in claims.CLAIMS if c.experiment == "pendulum" and c.quoted}
     assert quoted["S5"] == pytest.approx(3.41e-3) and len(quoted) == 5

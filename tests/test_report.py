@@ -10,12 +10,14 @@ from html.parser import HTMLParser
 import pytest
 from conftest import made_up_record
 
+from romae_lite.lab import report
 from romae_lite.lab.claims import CLAIMS
 from romae_lite.lab.commands import main
 from romae_lite.lab.planned import assignment, ranges, seeds
+from romae_lite.lab.report import rows, scoreboard_text
 from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.page import scoreboard
-from romae_lite.page.scoreboard import rows, scoreboard_html, scoreboard_text
+from romae_lite.page.scoreboard import scoreboard_html
 
 SPIRALS = "table-7-romae-tiny-spirals-rmse"  # the paper says 0.0183 (0.007)
 
@@ -34,7 +36,7 @@ def test_without_records_every_claim_is_not_run(tmp_path):
     assert {r.verdict.status for r in found} == {"not run", "unknown", "quoted"}
     assert all(r.ours is None and r.own is None and r.tier == "" for r in found)
     claims = sum(not c.quoted and c.value is not None for c in CLAIMS)
-    assert scoreboard.summary_line(found).startswith(f"0 of {claims} claims run: 0 reproduced, 0 close, 0 not")
+    assert report.summary_line(found).startswith(f"0 of {claims} claims run: 0 reproduced, 0 close, 0 not")
 
 
 def test_paper_tier_records_are_judged(tmp_path):
@@ -45,7 +47,7 @@ def test_paper_tier_records_are_judged(tmp_path):
     assert (found.ours.mean, found.ours.n) == (pytest.approx(0.04), 3)
     assert found.command == "python -m romae_lite run spirals --preset paper --seeds 0-2"
     assert row(tmp_path, "table-7-romae-tiny-stored-notebook-spirals-rmse").verdict.status == "close"
-    line = scoreboard.summary_line(rows(tmp_path))
+    line = report.summary_line(rows(tmp_path))
     assert line.startswith("2 of ") and "0 reproduced, 1 close, 1 not reproduced" in line
 
 
@@ -208,7 +210,7 @@ def test_a_terminal_without_the_signs_still_gets_the_table(monkeypatch):
 def test_text_and_html_say_the_same(tmp_path):
     save(tmp_path, "pendulum", {"mse": 0.0034})
     text, page = scoreboard_text(root=tmp_path), Page(scoreboard_html(root=tmp_path))
-    line = scoreboard.summary_line(rows(tmp_path))
+    line = report.summary_line(rows(tmp_path))
     assert line in text and line in page.text
     assert "3.40 ×10⁻³, n = 1" in text and "3.40 ×10⁻³, n = 1" in page.rows["table-5-romae-mse"]
     assert max(map(len, text.splitlines())) < 160

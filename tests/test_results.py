@@ -15,13 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from romae_lite.lab import records, runs
+from romae_lite.lab import records, report, runs
 from romae_lite.lab.experiment import Experiment, setting
 from romae_lite.lab.planned import Planned, name, record_path, results_dir
 from romae_lite.lab.records import CorruptRecord, Record, load, load_all, select
 from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.lab.summary import summarise
-from romae_lite.page import scoreboard
 from romae_lite.page.tables import Table, table
 from romae_lite.spirals.experiment import Spirals
 
@@ -330,7 +329,7 @@ def test_a_record_in_another_precision_answers_every_question(tmp_path, monkeypa
     assert [(r.seed, r.precision) for r in runs_] == [(0, "bf16"), (1, "bf16"), (2, "bf16")]
     assert runs_ == Spirals.paper().replace(compile=True).records() and Spirals.paper().replace(lr=1e-3).records() == []
     assert [p.seed for p in runs.missing(["spirals"]) if p.name.startswith("paper-s")] == [3, 4]
-    row = next(r for r in scoreboard.rows(experiments=["spirals"]) if r.ours)
+    row = next(r for r in report.rows(experiments=["spirals"]) if r.ours)
     assert (row.tier, row.ours.n) == ("paper", 3) and "--set precision=bf16" in row.command
     record(seed=1, root=tmp_path)  # where both are there, float32 is taken
     assert [r.precision for r in Spirals.paper().records()] == ["bf16", "fp32", "bf16"]

@@ -502,8 +502,9 @@ def test_peak_memory_is_that_of_one_run():
 
 
 def test_a_system_that_does_not_tell_its_memory_leaves_a_record(small_campaign, monkeypatch):
-    """Windows has no module `resource`."""
+    """Windows has neither /proc nor a module `resource`."""
     monkeypatch.setitem(sys.modules, "resource", None)
+    monkeypatch.setattr(runs, "STATUS", Path("/nowhere"))
     assert runs.run(Planned(experiment="spirals", preset="quick", seed=0), device="cpu").peak_memory_mb == 0
 
 

@@ -141,7 +141,10 @@ def with_bad(name: str, number: float) -> dict:
             lambda: collate([(torch.zeros(2, 1), torch.zeros(2, 1)), (np.zeros((2, 1)), np.zeros(2))]),
             "positions of sample 1",
         ),
-        (lambda: patchify(torch.zeros(1, 2, 1), (1,), [torch.tensor([0, math.nan])]), r"coordinates\[0\] holds NaN"),
+        (
+            lambda: patchify(torch.zeros(1, 2, 1), (1,), [torch.tensor([0, math.nan])]),
+            r"coordinates\[0\] holds numbers that are not finite",
+        ),
         (lambda: patchify(torch.zeros(1, 6, 1), (2,), [torch.ones(6)]), r"coordinates\[0\] are all the same"),
         (lambda: by_length(torch.ones(3), 0, torch.Generator()), "batch is 0; it must be at least 1"),
         (lambda: collate([]), "samples is empty"),

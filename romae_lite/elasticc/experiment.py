@@ -189,20 +189,14 @@ class ELAsTiCC(Classification):
         }
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """For figures: confusion (K, K); of each test light curve its label, what was predicted, how many visits and
-        detections it has; days (T,), and by_day (T, n) what is predicted so many days after the first detection.
-
-        And what the explorable draws (`figure.recorded`).
-        """
-        from .figure import recorded
-
+        """For figures: of each test light curve its label, what was predicted, how many visits and
+        detections it has; days (T,), and by_day (T, n) what is predicted so many days after the first detection."""
         test = data.test
         label, logits = test.aux["label"].cpu(), self.logits(model, test)
         by_day = torch.stack([self.logits(model, self.until(test, days)).argmax(1) for days in DAYS])
-        return {
-            "confusion": self.confusion(logits, label).numpy().astype(np.int32),
+        return super().arrays(model, data) | {
             "label": label.numpy().astype(np.int8), "predicted": logits.argmax(1).numpy().astype(np.int8),
             "visits": test.real.sum(1).cpu().numpy().astype(np.int16),
             "detections": (test.aux["detected"] & test.real).sum(1).cpu().numpy().astype(np.int16),
             "days": np.array(DAYS), "by_day": by_day.numpy().astype(np.int8),
-        } | recorded(self, model, test)  # fmt: skip
+        }  # fmt: skip

@@ -13,11 +13,11 @@ import torch
 from torch import nn
 
 from ..batching import trim
+from ..lab.experiment import Splits
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn, parts
 from ..page.gallery import figure
 from ..page.palette import PALETTE
-from ..tokens import Tokens
 from .data import BANDS
 from .experiment import ELAsTiCC
 
@@ -29,7 +29,7 @@ CUTS = 20  # moments of each of those at which the model is asked
 STEPS = 7  # moments that a window shows at least
 
 
-def recorded(exp: ELAsTiCC, model: nn.Module, test: Tokens) -> dict[str, np.ndarray]:
+def recorded(exp: ELAsTiCC, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
     """What a run keeps for it: light curves, and the model's answer for every set of bands at several moments.
 
     For each class in SHOWN (else the first eight there are) the test light curve with more detections than four
@@ -38,6 +38,7 @@ def recorded(exp: ELAsTiCC, model: nn.Module, test: Tokens) -> dict[str, np.ndar
     cuts (S, C) days; answer (S, C, 64, K) probabilities times 255: bit b of the third index is set where band b is
     looked at. All zero where nothing has been seen.
     """
+    test = data.test
     label, real = test.aux["label"].cpu(), test.real.cpu()
     detections = (test.aux["detected"].cpu() & real).sum(1)
     wanted = [exp.names.index(name) for name in SHOWN if name in exp.names] or label.unique()[:8].tolist()

@@ -243,9 +243,3 @@ class Frequencies(Masked):
             for name, guess in guesses.items():
                 found[f"mse_clean_{shape}_{f}hz_{name}"] = self.score(guess, series)["mse_clean"]
         return found
-
-    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """What the figures draw (`spectrum.recorded`)."""
-        from .spectrum import recorded
-
-        return recorded(self, model)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import rope
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
-from ..rotary.rotary_clock import frequencies
 from .spectrum import COMMAND, by_scale, payload, series
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -22,7 +22,7 @@ SCRIPT = Path(__file__).with_suffix(".js")
 
 def kernel(distance: float, dim: int, p: float, base: float) -> float:
     """cos(theta_i distance), averaged over all pairs of a head, turned or not: 1 at distance 0."""
-    return sum(math.cos(theta * distance) for theta in frequencies(dim, p, base)) / (dim // 2)
+    return sum(math.cos(theta * distance) for theta in rope.frequencies(dim, p, base).tolist()) / (dim // 2)
 
 
 def needed(scale: float, data: Mapping) -> float:

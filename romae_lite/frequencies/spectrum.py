@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from torch import nn
 
-from ..lab.experiment import numpy_rng
+from ..lab.experiment import Splits, numpy_rng
 from ..lab.records import Record, load_all
 from ..masking import hide
 from ..page import svg
@@ -29,7 +29,7 @@ UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a
 COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set position_scale=99.0"
 
 
-def recorded(exp: Frequencies, model: nn.Module) -> dict[str, np.ndarray]:
+def recorded(exp: Frequencies, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
     """What a run keeps for figures: one series for each frequency and pair of PAIRED, at three noise levels.
 
     frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .experiment import Experiment
 from .planned import ranges, results_dir
 from .records import CorruptRecord, Record, load_all, load_arrays
-from .subjects import experiment
+from .subjects import experiment, recorders
 
 LOG = "LOG.md"  # of results/: what was deleted or replaced there, and why
 
@@ -82,7 +82,7 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
 def arrays(root: Path, records: tuple[Record, ...]) -> Iterator[str]:
     """Arrays for figures that are missing, damaged, or left behind."""
     for r in records:
-        if experiment(r.experiment).arrays is not Experiment.arrays:
+        if recorders(cls := experiment(r.experiment)) or cls.arrays is not Experiment.arrays:
             try:
                 load_arrays(r.path.with_suffix(".npz"))
             except FileNotFoundError:

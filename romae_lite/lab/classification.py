@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ..batching import trim
+from ..devices import device_of, sent
 from ..masking import hide
-from ..model import ModelConfig, RoMAE, RoMAEPredictor, device_of, masked_loss
-from ..tokens import Tokens, sent
+from ..model import ModelConfig, RoMAE, RoMAEPredictor, masked_loss
+from ..tokens import Tokens
 from ..training import Recipe, fit, mixed, seeded_build
 from .experiment import Masked, Splits, setting
 
@@ -177,4 +178,5 @@ class Classification(Masked):
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
         """confusion (K, K) of the test set."""
         label = data.test.aux["label"].long().cpu()
-        return {"confusion": self.confusion(self.logits(model, data.test), label).numpy().astype(np.int32)}
+        confusion = self.confusion(self.logits(model, data.test), label).numpy().astype(np.int32)
+        return super().arrays(model, data) | {"confusion": confusion}

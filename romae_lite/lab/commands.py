@@ -16,6 +16,7 @@ from typing import TypeVar
 from ..training import printer
 from . import runs
 from .planned import Planned, assignment, results_dir, seeds
+from .report import scoreboard_text
 from .subjects import EXPERIMENTS, experiment
 
 T = TypeVar("T")
@@ -180,8 +181,6 @@ def do_export(options) -> int:
 
 
 def do_report(options) -> int:
-    from ..page.scoreboard import scoreboard_text
-
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a pipe on Windows may have no ✓
     text = scoreboard_text(options.experiments or None)

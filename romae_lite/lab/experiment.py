@@ -20,7 +20,7 @@ from ..tokens import Tokens
 from ..training import PRECISIONS, Recipe, fit, seeded_build
 from .planned import plain
 from .records import Record, load_all
-from .subjects import EXPERIMENTS
+from .subjects import EXPERIMENTS, recorders
 
 MANY = 10**7  # no whole number among the settings is larger: a slip would fill the memory
 
@@ -199,8 +199,8 @@ class Experiment:
         return torch.randperm(len(train), generator=generator)
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """Small arrays to keep beside the record, for figures."""
-        return {}
+        """Small arrays to keep beside the record: what the figures of its folder ask for, by a function `recorded`."""
+        return {k: v for recorded in recorders(type(self)) for k, v in recorded(self, model, data).items()}
 
     def checkpoints(self, path: Path) -> tuple[Path, ...]:
         """The files that a run keeps until its record is written, the last stage's first: it is ``path`` itself."""

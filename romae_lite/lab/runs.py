@@ -36,6 +36,7 @@ from .records import CorruptRecord, Record
 from .subjects import EXPERIMENTS, experiment
 
 PACKAGE = Path(__file__).resolve().parents[1]
+STATUS = Path("/proc/self/status")  # on Linux
 
 
 class Stale(RuntimeError):
@@ -305,6 +306,9 @@ def peak_memory_mb(device: torch.device) -> float:
     """Of a CUDA GPU, else of this process; 0 on Windows, which does not tell."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 2**20
+    with suppress(OSError):  # Linux: what `reset_peak_memory` resets, unlike ru_maxrss, which begins at the parent's
+        if found := re.search(r"VmHWM:\s+(\d+) kB", STATUS.read_text()):
+            return int(found[1]) / 2**10
     try:
         import resource
     except ImportError:

@@ -25,13 +25,27 @@ def subjects() -> list[str]:
     return sorted(f.name for f in folders if f.ispkg and f.name not in NO_SUBJECTS)
 
 
-def modules(chosen: Callable[[str, set[str]], bool]) -> Iterator[ModuleType]:
-    """Import the modules of all subjects of which ``chosen`` (name of the module, file names of its folder) is true."""
-    for subject in subjects():
+def modules(chosen: Callable[[str, set[str]], bool], only: str | None = None) -> Iterator[ModuleType]:
+    """Import modules of all subjects, or of one: where ``chosen`` (name, file names of its folder) is true."""
+    for subject in subjects() if only is None else [only]:
         files = {file.name for file in resources.files(f"{PACKAGE}.{subject}").iterdir()}
         for name in sorted(file.removesuffix(".py") for file in files if file.endswith(".py")):
             if chosen(name, files):
                 yield importlib.import_module(f"{PACKAGE}.{subject}.{name}")
+
+
+def draws(name: str, files: set[str]) -> bool:
+    """For `modules`: those that have a figure."""
+    return f"{name}.js" in files
+
+
+def recorders(cls: type) -> list[Callable]:
+    """What the figures of a class's folder ask a run to keep: their functions `recorded`."""
+    for base in cls.__mro__:
+        subject = base.__module__.removeprefix(f"{PACKAGE}.").partition(".")[0]
+        if subject in subjects():
+            return [module.recorded for module in modules(draws, only=subject) if hasattr(module, "recorded")]
+    return []
 
 
 class Registry(UserDict):

@@ -7,10 +7,10 @@ to keep for it stands in x.py too: the experiment's `arrays` calls it. The tests
 
 from collections.abc import Callable
 
-from ..lab.subjects import Registry, modules
+from ..lab.subjects import Registry, draws, modules
 from .explorable import Explorable
 
-GALLERY = Registry("figure", load=lambda: list(modules(lambda name, files: f"{name}.js" in files)))
+GALLERY = Registry("figure", load=lambda: list(modules(draws)))
 
 
 def figure(name: str) -> Callable:

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..devices import device_of
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
-from ..model import ModelConfig, RoMAEPredictor, device_of, size
+from ..model import ModelConfig, RoMAEPredictor, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded_build
@@ -187,12 +188,6 @@ class Pendulum(Experiment):
             "kalman": predictors.kalman(grey(test), numbers),
         }
         return {f"{key}_{name}": v for name, guess in guesses.items() for key, v in self.score(guess, test).items()}
-
-    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """What the figures draw (`figure.recorded`)."""
-        from .figure import recorded
-
-        return recorded(self, model, data)
 
 
 def grey(tokens: Tokens) -> np.ndarray:

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..devices import device_of
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
-from ..model import ModelConfig, RoMAEPredictor, Size, device_of, size
+from ..model import ModelConfig, RoMAEPredictor, Size, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe, seeded_build
@@ -210,12 +211,6 @@ class Position(Experiment):
             "mse_mean": float(np.square(target - middle).mean()),
             "mse_relative": float(np.square(centre - middle).mean()),
         }
-
-    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """What the figures draw (`moving_tokens.recorded`)."""
-        from .moving_tokens import recorded
-
-        return recorded(self, model, data)
 
 
 @dataclass(frozen=True, kw_only=True)

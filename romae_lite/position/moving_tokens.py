@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from .. import rope
 from ..lab.experiment import Splits, numpy_rng
 from ..lab.records import Record, load_all
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
-from ..rotary.rotary_clock import frequencies
 from .experiment import Position, width
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -90,7 +90,7 @@ def payload(models: Sequence[Answers], low: float, high: float) -> dict:
             raise ValueError(f"anchor of {model.name!r} is {model.anchor!r}; it must be [CLS], token, moving or empty")
         listed.append({
             "name": model.name, "anchor": model.anchor, "source": model.source,
-            "thetas": [round(theta, 9) for theta in frequencies(model.head_dim, 0.75, 10_000.0)],
+            "thetas": [round(theta, 9) for theta in rope.frequencies(model.head_dim, 0.75, 10_000.0).tolist()],
             "named": np.rint(a["named"] * SCALE).astype(int).reshape(len(a["named"]), -1).tolist(),
         })  # fmt: skip
     return {

@@ -163,9 +163,3 @@ class Spirals(Masked):
             score = self.score(rivals.RIVALS[short](theta, tokens.values.cpu().double().numpy(), observed), tokens)
             found |= {f"{key}_{short}": score[key] for key in ("rmse_clean", "rmse_noisy")}
         return found
-
-    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """What the figure draws (`figure.recorded`)."""
-        from .figure import recorded
-
-        return recorded(self, model, data)

@@ -237,9 +237,7 @@ class UEA(Classification):
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
         """confusion (K, K) of the test set; dropped (S,) larger shares of its steps missing, accuracy_dropped (S,) what
-        is left of the accuracy then, mean of five draws; and what the explorable draws (`figure.recorded`)."""
-        from .figure import recorded
-
+        is left of the accuracy then, mean of five draws."""
         shares = [self.dropped, *(share for share in (0.5, 0.7, 0.8, 0.9, 0.95) if share > self.dropped)]
 
         def accuracy(share: float, draw: int) -> float:
@@ -250,7 +248,7 @@ class UEA(Classification):
             np.mean([accuracy(share, draw) for draw in range(5 if share > self.dropped else 1)]) for share in shares
         ]
         curve = {"dropped": np.array(shares), "accuracy_dropped": np.array(found)}
-        return super().arrays(model, data) | curve | recorded(self, model, data.test)
+        return super().arrays(model, data) | curve
 
 
 def stratified(label: np.ndarray, parts: int, rng: np.random.Generator) -> np.ndarray:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from ..batching import trim
+from ..lab.experiment import Splits
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
@@ -26,7 +27,7 @@ ENDS = 10  # the window begins and ends at tenths of the series
 COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=BasicMotions"
 
 
-def recorded(exp: UEA, model: nn.Module, test: Tokens, count: int = 8, channels: int = 6) -> dict[str, np.ndarray]:
+def recorded(exp: UEA, model: nn.Module, data: Splits, count: int = 8, channels: int = 6) -> dict[str, np.ndarray]:
     """What a run keeps for it: some test series, and what the model says of parts of them.
 
     One series of every class in turn, E in all, N steps at most. values (E, N, at most `channels`); step (E, N), -1
@@ -34,6 +35,7 @@ def recorded(exp: UEA, model: nn.Module, test: Tokens, count: int = 8, channels:
     probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the
     series: zero where there is none.
     """
+    test = data.test
     label = test.aux["label"].cpu()
     turn = torch.stack([(label[:i] == label[i]).sum() for i in range(len(label))])  # the how-manieth of its class
     chosen = (turn * exp.classes + label).argsort(stable=True)[:count]

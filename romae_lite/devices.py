@@ -1,0 +1,19 @@
+"""Where tensors and models are, and how tensors get there."""
+
+import torch
+from torch import Tensor, nn
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
+
+
+def sent(tensor: Tensor, device) -> Tensor:
+    """The tensor on another device. Towards CUDA nobody waits for the copy, which starts from pinned memory; Apple's
+    GPUs have no float64 and get float32."""
+    kind = torch.device(device).type
+    if kind == "cuda" and tensor.device.type == "cpu":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    if kind == "mps" and tensor.dtype == torch.float64:
+        tensor = tensor.float()
+    return tensor.to(device)
