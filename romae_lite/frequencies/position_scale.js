@@ -60,7 +60,7 @@ function explorable(root, data, kit) {
   function drawErrors(width = widths.errors) {
     if (!(widths.errors = width)) return;
     const height = 270, left = 36, right = width - 40, top = 22, bottom = height - 44;
-    const numbers = [...curves.flatMap(c => [...(c.low ?? c.mean), ...(c.high ?? c.mean)]), ...data.zero, ...data.harmonic, ...Object.values(data.paper)];
+    const numbers = [...curves.flatMap(c => [...c.mean, ...(c.high ?? [])]), ...data.zero, ...data.harmonic, ...Object.values(data.paper)];
     const low = Math.min(...numbers) * 0.7, high = Math.max(...numbers) * 1.2, y = kit.log([low, high], [bottom, top]);
     across = kit.linear([0, data.top], [left, right]);
     kit.set(graph, {viewBox: `0 0 ${width} ${height}`, height});
@@ -68,7 +68,7 @@ function explorable(root, data, kit) {
     for (const v of [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1].filter(v => v > low && v < high)) parts.push(rule(left, y(v), right, y(v), 0.1), kit.text(left - 5, y(v) + 4, String(v), {"text-anchor": "end"}));
     for (const v of [0, 6, 12, 18, 24].filter(v => v <= data.top)) parts.push(kit.text(across(v), bottom + 33, v === 24 ? "24 Hz" : String(v), {"text-anchor": "middle"}));
     parts.push(rule(left, bottom, right, bottom, 0.45));
-    const at = values => values.map((v, i) => [across(i), y(v)]);
+    const at = values => values.map((v, i) => [across(i), y(Math.max(v, low))]);  // an interval may reach below zero
     const line = (values, style, wide, dash = "") => kit.svg("path", {d: kit.path(at(values)), fill: "none", "stroke-width": wide, "stroke-dasharray": dash, "stroke-linejoin": "round", style});
     parts.push(line(data.zero, `stroke:${orange}`, 1.4, "1.5 3.5"), line(data.harmonic, `stroke:${orange}`, 1.6, "6 4"));
     parts.push(kit.text(across(14), y(data.zero[14]) - 7, "predicting zero", {class: "romae-faint"}), kit.text(across(1), y(data.harmonic[1]) + 14, "harmonic regression", {class: "romae-faint"}));
