@@ -1,9 +1,10 @@
 """What arguments have to be: one function for each kind, so that messages agree. They name the argument, its value and
 what would be right; TypeError for what is of the wrong kind, ValueError for the rest."""
 
-import math
+import sys
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -16,24 +17,32 @@ def whole(name: str, value: Any, least: int) -> None:
         raise TypeError(f"{name} is {value!r}; it must be a whole number")
     if value < least:
         raise ValueError(f"{name} is {value}; it must be at least {least}")
+    if value >= 2**63:
+        raise ValueError(f"{name} is {value}; it must be below 2^63")
+
+
+def wholes(name: str, values: Any, least: int) -> None:
+    kind(name, values, list | tuple)
+    for i, value in enumerate(values):
+        whole(f"{name}[{i}]", value, least)
 
 
 def number(name: str, value: Any, right: Callable[[float], bool], what: str) -> None:
     """`what` completes the sentence: it must ..."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}; it must be a number")
-    if not (math.isfinite(value) and right(value)):
+    if not (abs(value) <= sys.float_info.max and right(value)):
         raise ValueError(f"{name} is {value}; it must {what}")
 
 
 def choice(name: str, value: Any, allowed: Iterable) -> None:
-    if not any(value is one or value == one for one in allowed):
+    if not any(value is one or (isinstance(value, type(one)) and value == one) for one in allowed):
         raise ValueError(f"{name} is {value!r}; choose one of {', '.join(map(str, allowed))}")
 
 
-def kind(name: str, value: Any, wanted: type) -> None:
+def kind(name: str, value: Any, wanted: type | UnionType) -> None:
     if not isinstance(value, wanted):
-        raise TypeError(f"{name} is {value!r}; it must be of type {wanted.__name__}")
+        raise TypeError(f"{name} is {value!r}; it must be of type {getattr(wanted, '__name__', wanted)}")
 
 
 def tensor(name: str, value: Any) -> Tensor:
@@ -46,3 +55,10 @@ def tensor(name: str, value: Any) -> Tensor:
     if value.is_complex():
         raise TypeError(f"{name} is complex; it must be real: give real and imaginary part a channel each")
     return value
+
+
+def shapes(right: bool, what: str, **tensors: Tensor | np.ndarray) -> None:
+    """`what` completes the sentence: they must ..."""
+    if not right:
+        found = (f"{name} is {t.dtype} of shape {tuple(t.shape)}" for name, t in tensors.items())
+        raise ValueError(f"{', '.join(found)}; {'they' if len(tensors) > 1 else 'it'} must {what}")

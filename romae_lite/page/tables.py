@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..checks import kind
 from ..lab.records import Record
 from ..lab.summary import summarise
 
@@ -17,7 +18,11 @@ class Table:
     caption: str = ""
 
     def __post_init__(self):
+        kind("columns", self.columns, list | tuple)
+        kind("rows", self.rows, list | tuple)
+        kind("caption", self.caption, str)
         for row in self.rows:
+            kind("a row of rows", row, list | tuple)
             if len(row) != len(self.columns):
                 raise ValueError(f"row {row!r} has {len(row)} cells, the table {len(self.columns)} columns")
 
