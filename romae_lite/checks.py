@@ -8,8 +8,6 @@ from types import UnionType
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 
 def whole(name: str, value: Any, least: int) -> None:
@@ -45,11 +43,13 @@ def kind(name: str, value: Any, wanted: type | UnionType) -> None:
         raise TypeError(f"{name} is {value!r}; it must be of type {getattr(wanted, '__name__', wanted)}")
 
 
-def tensor(name: str, value: Any) -> Tensor:
+def tensor(name: str, value: Any) -> "torch.Tensor":  # noqa: F821
     """A tensor as it is, a numpy array as a copy. Complex numbers and all else are refused."""
+    import torch  # here, as it takes its time and drawing needs none
+
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
         value = torch.from_numpy(np.array(value, order="C"))
-    if not isinstance(value, Tensor):
+    if not isinstance(value, torch.Tensor):
         found = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
         raise TypeError(f"{name} is {found}; it must be a tensor or a numpy array of numbers")
     if value.is_complex():
@@ -57,7 +57,7 @@ def tensor(name: str, value: Any) -> Tensor:
     return value
 
 
-def shapes(right: bool, what: str, **tensors: Tensor | np.ndarray) -> None:
+def shapes(right: bool, what: str, **tensors: Any) -> None:
     """`what` completes the sentence: they must ..."""
     if not right:
         found = (f"{name} is {t.dtype} of shape {tuple(t.shape)}" for name, t in tensors.items())
