@@ -50,9 +50,7 @@ def hide(
             visible = torch.tensor(visible)
         keep = tensor("visible", visible).cpu()
         if keep.dtype == torch.bool or keep.is_floating_point() or keep.shape not in ((), rows.shape):
-            raise ValueError(
-                f"visible is {visible}; it must be a whole number, or one for each of real's {len(rows)} samples"
-            )
+            raise ValueError(f"visible is {visible}; it must be whole, or {len(rows)} numbers, one for a row of real")
         keep = keep.expand(len(rows))
         if ((keep < 1) | (keep >= rows)).any():
             bad = int(((keep < 1) | (keep >= rows)).nonzero()[0])
@@ -112,8 +110,7 @@ class Split:
 def split(hidden: Tensor, real: Tensor) -> Split:
     """hidden, real (B, N) bool -> Split. Raises ValueError where a sample has no visible or no hidden token."""
     hidden, real = _mask("hidden", hidden), _mask("real", real)
-    if hidden.shape != real.shape:
-        raise ValueError(f"hidden has shape {tuple(hidden.shape)}, real {tuple(real.shape)}; they must agree")
+    shapes(hidden.shape == real.shape, "agree", hidden=hidden, real=real)
     visible, hidden = real & ~hidden, real & hidden
     n_visible, n_hidden = visible.sum(1), hidden.sum(1)
     for name, count in (("visible", n_visible), ("hidden", n_hidden)):

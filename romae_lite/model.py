@@ -65,12 +65,12 @@ SIZES = {  # Table 8; the last one is Table 14's
 def size(name: str, **changes: int) -> Size:
     """A size of Table 8 by name, or one spelt out as dim x heads x depth x ff ("96x4x3x384"); with fields changed
     where asked: size("tiny", dim=432)."""
-    checks.kind("name of a size", name, str)
+    checks.kind("size", name, str)
     if name in SIZES:
         return replace(SIZES[name], **changes)
     if not re.fullmatch(r"\d+x\d+x\d+x\d+", name):
         raise ValueError(
-            f"name of a size is {name!r}; choose one of {', '.join(SIZES)}, or spell it out as dim x heads x depth x ff"
+            f"size is {name!r}; choose one of {', '.join(SIZES)}, or spell it out as dim x heads x depth x ff"
         )
     dim, heads, depth, ff = map(int, name.split("x"))
     return replace(Size(dim=dim, heads=heads, depth=depth, ff=ff), **changes)
@@ -344,10 +344,10 @@ class RoMAEPredictor(nn.Module):
 def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
     """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) bool or None."""
     prediction, target = checks.tensor("prediction", prediction), checks.tensor("target", target)
-    pad = pad if pad is None else checks.tensor("pad", pad)
     right = prediction.ndim == 3 and prediction.shape == target.shape and 0 not in prediction.shape
     checks.shapes(right, "both be (B, M, P)", prediction=prediction, target=target)
     if pad is not None:
+        pad = checks.tensor("pad", pad)
         right = pad.dtype == torch.bool and pad.shape == prediction.shape[:2]
         checks.shapes(right, f"be bool of shape {tuple(prediction.shape[:2])}", pad=pad)
     error = (prediction.float() - target.float()).square().mean(-1)  # (B, M)

@@ -49,16 +49,10 @@ class Tokens:
         new["pad"] = None if self.pad is None else checks.tensor("pad", self.pad)
         new["per_token"] = frozenset(self.per_token)
         values, positions, pad = new["values"], new["positions"], new["pad"]
-        if values.ndim != 3 or positions.ndim != 3:
-            raise ValueError(
-                f"values has shape {tuple(values.shape)} and positions {tuple(positions.shape)}; "
-                "they must be (B, N, P) and (B, N, D)"
-            )
-        if 0 in values.shape or 0 in positions.shape:
-            raise ValueError(f"empty batch: values has shape {tuple(values.shape)}, positions {tuple(positions.shape)}")
         rows = values.shape[:2]
-        if positions.shape[:2] != rows:
-            raise ValueError(f"positions describe {tuple(positions.shape[:2])} tokens; values hold {tuple(rows)}")
+        right = values.ndim == positions.ndim == 3 and positions.shape[:2] == rows
+        right &= 0 not in (*values.shape, *positions.shape)
+        checks.shapes(right, "be (B, N, P) and (B, N, D), none of these 0", values=values, positions=positions)
         if pad is not None:
             checks.shapes(pad.shape == rows and pad.dtype == torch.bool, f"be bool of shape {tuple(rows)}", pad=pad)
             if (empty := pad.all(1)).any():
@@ -167,10 +161,8 @@ def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
     ]
     for i, pair in enumerate(pairs):
         for name, part, first in zip(("values", "positions"), pair, pairs[0], strict=True):
-            if part.ndim != 2 or part.shape[1] != first.shape[-1]:
-                raise ValueError(
-                    f"{name} of sample {i} has shape {tuple(part.shape)}; sample 0 wants (N, {first.shape[-1]})"
-                )
+            right = part.ndim == 2 and part.shape[1] == first.shape[-1]
+            checks.shapes(right, f"be (N, {first.shape[-1]}), as sample 0", **{f"{name} of sample {i}": part})
         if len(pair[0]) != len(pair[1]):
             raise ValueError(f"sample {i} has {len(pair[0])} values at {len(pair[1])} positions")
     values, positions = zip(*pairs, strict=True)
@@ -204,9 +196,7 @@ def patchify(
     checks.kind("coordinates", coordinates, list | tuple | None)
     n, sizes = len(patch), array.shape[1:-1]
     if array.ndim != n + 2 or not n or 0 in array.shape:
-        raise ValueError(
-            f"array has shape {tuple(array.shape)}; with {n} patch sizes it must be (B, {n} sizes, C), n > 0"
-        )
+        raise ValueError(f"array has shape {tuple(array.shape)}; with {n} patch sizes it must be (B, {n} sizes, C)")
     if coordinates is None:
         coordinates = [None] * n
     if len(coordinates) != n:
@@ -214,9 +204,7 @@ def patchify(
     axes = []
     for i, (size, step, points) in enumerate(zip(sizes, patch, coordinates, strict=True)):
         if size % step:
-            raise ValueError(
-                f"patch[{i}] is {step}, which does not divide the size {size} of array's dimension {i + 1}"
-            )
+            raise ValueError(f"patch[{i}] is {step}, which does not divide the size {size} of that dimension")
         if points is None:
             axes.append(torch.arange(size // step, dtype=torch.float64))
             continue
@@ -252,11 +240,8 @@ def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Te
     if bad := [i for i, (size, step) in enumerate(zip(sizes, patch, strict=True)) if size % step]:
         raise ValueError(f"patch[{bad[0]}] is {patch[bad[0]]}, which does not divide sizes[{bad[0]}], {sizes[bad[0]]}")
     grid = [size // step for size, step in zip(sizes, patch, strict=True)]
-    if values.ndim != 3 or values.shape[1] != prod(grid) or values.shape[2] % prod(patch) or 0 in values.shape:
-        raise ValueError(
-            f"values has shape {tuple(values.shape)}; sizes {tuple(sizes)} in patches {tuple(patch)} need "
-            f"(B, {prod(grid)}, a multiple of {prod(patch)})"
-        )
+    right = values.shape[1:2] == (prod(grid),) and values.ndim == 3 and not values.shape[2] % prod(patch)
+    checks.shapes(right and 0 not in values.shape, f"be (B, {prod(grid)}, a multiple of {prod(patch)})", values=values)
     left, right = _pattern(len(patch)).split(" -> ")
     lengths = {f"p{i}": step for i, step in enumerate(patch)} | {f"n{i}": g for i, g in enumerate(grid)}
     return rearrange(values, f"{right} -> {left}", **lengths)

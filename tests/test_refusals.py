@@ -47,7 +47,7 @@ def fitted(**given):
 CALLS = {
     "Tokens": (lite.Tokens, dict(values=X, positions=X, pad=PAD, aux={"label": torch.ones(2)}, per_token=frozenset())),
     "collate": (lite.collate, dict(samples=[(X[0], X[0]), (X[1], X[1])], label=torch.ones(2))),
-    "patchify": (lite.patchify, dict(array=torch.ones(2, 4, 6, 1), patch=(2, 3), coordinates=[torch.arange(4.0), None])),
+    "patchify": (lite.patchify, dict(array=torch.ones(2, 4, 6, 1), patch=(2, 3), coordinates=[torch.arange(4), None])),
     "unpatchify": (unpatchify, dict(values=torch.ones(2, 4, 6), patch=(2, 3), sizes=(4, 6))),
     "hide": (lite.hide, dict(real=REAL, ratio=(0.3, 0.5), visible=None, generator=G)),
     "hide_ratio": (lite.hide, dict(real=REAL, ratio=0.5, generator=G)),
@@ -60,7 +60,7 @@ CALLS = {
     "rotate": (rope.rotate, dict(x=torch.ones(2, 3, 2, 4), cos=ANGLES, sin=ANGLES)),
     "PositionEncoding": (lite.PositionEncoding, dict(kind="rope", p=0, base=2.5)),
     "Size": (lite.Size, dict(dim=4, heads=1, depth=1, ff=4)),
-    "size": (lite.size, dict(name="4x1x1x4", dim=8)),
+    "size": (lambda size, **changes: lite.size(size, **changes), dict(size="4x1x1x4", dim=8)),
     "ModelConfig": (
         lite.ModelConfig,
         dict(patch=1, axes=1, encoder=TINY, decoder=TINY, cls=True, positions=lite.PositionEncoding(), dropout=0,
@@ -154,12 +154,9 @@ def words(value) -> set[str]:
     elif not hasattr(value, "shape"):
         found.add("shape ()")
     else:
-        found |= {str(tuple(value.shape)), str(tuple(value.shape[:2])), str(value.dtype), "complex", "NaN", "infinite"}
-        found |= (
-            {f"{n} " for n in value.shape}
-            | set(map(repr, value if len(value.shape) else ()))
-            | set(map(repr, value.reshape(-1).tolist()))
-        )
+        found |= {str(tuple(value.shape)), str(value.dtype), "complex", "NaN", "infinite"}
+        entries = (*value.reshape(-1).tolist(), *value[:1]) if len(value.shape) else ()
+        found |= {f"{n} " for n in value.shape} | set(map(repr, entries))
     return found - {""}
 
 
@@ -224,6 +221,7 @@ VALID = {  # why: arguments and kinds that are accepted
     "cells are shown as they print": f"Table.columns: {ALL_ENTRIES}",
 }
 LOUD = {  # why: errors that say it in other words
+    "names the patch that does not fit": "patchify.array: axis-1-long axis-1-short axis-2-long axis-2-short",
     "PyTorch names index and size": "take.x: tensor axis-1-short axis-1-empty",
     "the file system or the checkpoint names the path": "save.path load.path fit.checkpoint: no-text",
     "names the setting that is there twice": "Planned.overrides: one-more",

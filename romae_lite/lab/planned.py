@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import kind
+from ..checks import kind, whole
 from .subjects import experiment
 
 MOST_SEEDS = 1000  # of one command: more is a slip
@@ -37,8 +37,8 @@ class Planned:
 
     def __post_init__(self):
         for name, least in (("seed", 0), ("processes", 1)):
-            if type(value := getattr(self, name)) is not int or not least <= value < 2**63:
-                raise ValueError(f"{name} is {value!r}; it must be a whole number, at least {least} and below 2^63")
+            whole(name, getattr(self, name), least)
+            object.__setattr__(self, name, int(getattr(self, name)))
         kind("overrides", self.overrides, tuple)
         for i, pair in enumerate(self.overrides):
             if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
@@ -168,8 +168,7 @@ def name(preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0)
     The order of the overrides does not matter. Characters that a file system may refuse become "_"; a short
     hash then keeps different runs apart, and so it does where the name would grow too long.
     """
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        raise ValueError(f"seed is {seed!r}; it must be a whole number, at least 0 and below 2^63")
+    whole("seed", seed, 0)
     if not isinstance(preset, str) or not preset:
         raise ValueError(f"preset is {preset!r}; it must be a name")
     kind("overrides", overrides, Mapping | None)

@@ -129,7 +129,7 @@ def show(fig: Figure, alt: str) -> None:
 def band(ax: Axes, x: ArrayLike, mean: ArrayLike, low: ArrayLike, high: ArrayLike, **line: object) -> None:
     """A line and the interval around it: x, mean, low, high all (N,); further arguments go to ``ax.plot``."""
     kind("ax", ax, Axes)
-    arrays = {"x": np.asarray(x), "mean": np.asarray(mean), "low": np.asarray(low), "high": np.asarray(high)}
+    arrays = {k: np.asarray(v) for k, v in dict(x=x, mean=mean, low=low, high=high).items()}
     alike = len({a.shape for a in arrays.values()}) == 1 and arrays["x"].ndim == 1 and arrays["x"].size
     shapes(alike and all(a.dtype.kind in "iuf" for a in arrays.values()), "all be (N,) real numbers", **arrays)
     (drawn,) = ax.plot(x, mean, **line)

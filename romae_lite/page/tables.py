@@ -18,9 +18,8 @@ class Table:
     caption: str = ""
 
     def __post_init__(self):
-        kind("columns", self.columns, list | tuple)
-        kind("rows", self.rows, list | tuple)
-        kind("caption", self.caption, str)
+        for name, wanted in (("columns", list | tuple), ("rows", list | tuple), ("caption", str)):
+            kind(name, getattr(self, name), wanted)
         for row in self.rows:
             kind("a row of rows", row, list | tuple)
             if len(row) != len(self.columns):
