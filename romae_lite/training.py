@@ -23,7 +23,7 @@ from accelerate.state import AcceleratorState
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from .checks import choice, kind, number, whole
+from .checks import choice, kind, number, whole, wholes
 from .files import atomic_write, clear, digest
 from .muon import Muon
 from .tokens import Tokens
@@ -110,8 +110,7 @@ def seeded(*key: int) -> torch.Generator:
 
 
 def mixed(*key: int) -> int:
-    for i, part in enumerate(key):
-        whole(f"key[{i}]", part, 0)
+    wholes("key", key, 0)
     # the length keeps (1,) apart from (1, 0): zeros at the end would count for nothing
     return int(np.random.SeedSequence((*key, len(key))).generate_state(1, np.uint64)[0] >> 1)
 
@@ -397,12 +396,7 @@ def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens, settin
     arrays = {name: getattr(train, name) for name in ("values", "positions", "real")}
     data = digest(arrays | {f"aux.{name}": t for name, t in train.aux.items()})  # labels and masks too
     recipe = replace(recipe, compile=False)  # which changes the speed, not the run
-    return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True, default=_plain)
-
-
-def _plain(value):
-    kind("something in settings", value, np.generic)
-    return value.item()
+    return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True, default=np.generic.item)
 
 
 def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) -> None:

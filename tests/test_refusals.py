@@ -224,6 +224,7 @@ LOUD = {  # why: errors that say it in other words
     "names the patch that does not fit": "patchify.array: axis-1-long axis-1-short axis-2-long axis-2-short",
     "PyTorch names index and size": "take.x: tensor axis-1-short axis-1-empty",
     "the file system or the checkpoint names the path": "save.path load.path fit.checkpoint: no-text",
+    "json names the type": "fit.settings: bytes-inside complex-inside object-inside",
     "names the setting that is there twice": "Planned.overrides: one-more",
 }
 
