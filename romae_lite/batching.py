@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from .checks import whole
+from .checks import kind, shapes, tensor, whole
 from .tokens import Tokens
 
 
@@ -15,6 +15,7 @@ def spacing(tokens: Tokens) -> Tensor:
     the next. RoPE's fastest pair turns one radian per unit, so this is what lets attention tell neighbours apart
     (chapter 04). An axis along which no sample has two different positions gets 1.
     """
+    kind("tokens", tokens, Tokens)
     sorted_ = tokens.positions.masked_fill(~tokens.real[..., None], torch.inf).sort(1).values  # (B, N, D)
     gaps = sorted_.diff(dim=1).flatten(0, 1)  # (B (N - 1), D)
     found = [gap[(gap > 0) & gap.isfinite()] for gap in gaps.unbind(1)]
@@ -23,6 +24,7 @@ def spacing(tokens: Tokens) -> Tensor:
 
 def trim(batch: Tokens) -> Tokens:
     """The batch without the slots at its end that are padding in all of its records, `per_token` aux included."""
+    kind("batch", batch, Tokens)
     longest = int(batch.real.any(0).nonzero().max()) + 1
     return batch.cut(slice(longest))
 
@@ -32,8 +34,10 @@ def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int
 
     Samples are shuffled, sorted by length within pools of `pool` batches, and the batches are shuffled: (n,) indices.
     """
+    lengths = _counts("lengths", lengths)
     whole("batch", batch, 1)
     whole("pool", pool, 1)
+    kind("generator", generator, torch.Generator)
     order = torch.randperm(len(lengths), generator=generator)
     batches = []
     for part in order.split(pool * batch):
@@ -46,6 +50,17 @@ def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int
 
 def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
     """Share of a batch's slots that are padding when samples are taken in this order."""
+    lengths, order = _counts("lengths", lengths), _counts("order", order)
+    whole("batch", batch, 1)
+    right = torch.equal(order.sort().values, torch.arange(len(lengths)))
+    shapes(right, "be n numbers and 0 to n - 1, each once", lengths=lengths, order=order)
     parts = [lengths[part] for part in order.split(batch)]
     slots = sum(len(part) * int(part.max()) for part in parts)
     return 1 - float(lengths.sum()) / slots
+
+
+def _counts(name: str, value) -> Tensor:
+    value = tensor(name, value)
+    right = value.ndim == 1 and value.dtype == torch.long and len(value) and bool((value >= 0).all())
+    shapes(right, "be n whole numbers, 0 or more", **{name: value})
+    return value

@@ -7,10 +7,11 @@ work on the host, where counting waits for no GPU; `Split.to` brings the result 
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from .checks import number, tensor
+from .checks import kind, number, shapes, tensor, whole
 from .devices import sent
 
 
@@ -41,11 +42,15 @@ def hide(
             "one to hide"
         )
     if (ratio is None) == (visible is None):
-        raise ValueError("give either ratio or visible")
+        raise ValueError(f"ratio is {ratio!r} and visible is {visible!r}; give either ratio or visible")
+    kind("generator", generator, torch.Generator)
     if visible is not None:
-        keep = torch.as_tensor(visible).cpu()
+        if not isinstance(visible, Tensor | np.ndarray):
+            whole("visible", visible, 1)
+            visible = torch.tensor(visible)
+        keep = tensor("visible", visible).cpu()
         if keep.dtype == torch.bool or keep.is_floating_point() or keep.shape not in ((), rows.shape):
-            raise ValueError(f"visible is {visible}; it must be a whole number, or one for each of {len(rows)} samples")
+            raise ValueError(f"visible is {visible}; it must be whole, or {len(rows)} numbers, one for a row of real")
         keep = keep.expand(len(rows))
         if ((keep < 1) | (keep >= rows)).any():
             bad = int(((keep < 1) | (keep >= rows)).nonzero()[0])
@@ -105,8 +110,7 @@ class Split:
 def split(hidden: Tensor, real: Tensor) -> Split:
     """hidden, real (B, N) bool -> Split. Raises ValueError where a sample has no visible or no hidden token."""
     hidden, real = _mask("hidden", hidden), _mask("real", real)
-    if hidden.shape != real.shape:
-        raise ValueError(f"hidden has shape {tuple(hidden.shape)}, real {tuple(real.shape)}; they must agree")
+    shapes(hidden.shape == real.shape, "agree", hidden=hidden, real=real)
     visible, hidden = real & ~hidden, real & hidden
     n_visible, n_hidden = visible.sum(1), hidden.sum(1)
     for name, count in (("visible", n_visible), ("hidden", n_hidden)):
@@ -119,8 +123,8 @@ def split(hidden: Tensor, real: Tensor) -> Split:
 
 def _mask(name: str, value) -> Tensor:
     value = tensor(name, value).cpu()
-    if value.ndim != 2 or value.dtype != torch.bool:
-        raise ValueError(f"{name} is {value.dtype} of shape {tuple(value.shape)}; it must be bool of shape (B, N)")
+    right = value.ndim == 2 and value.dtype == torch.bool and 0 not in value.shape
+    shapes(right, "be bool of shape (B, N)", **{name: value})
     return value
 
 
@@ -135,4 +139,7 @@ def _indices(chosen: Tensor, count: Tensor) -> tuple[Tensor, Tensor | None]:
 
 def take(x: Tensor, index: Tensor) -> Tensor:
     """x (B, N, ...), index (B, K) -> (B, K, ...): the tokens at the given indices of each sample."""
+    x, index = tensor("x", x), tensor("index", index)
+    right = x.ndim > 1 and index.ndim == 2 and len(index) == len(x) and index.dtype == torch.long
+    shapes(right, "be (B, N, ...) and torch.int64 of shape (B, K)", x=x, index=index)
     return x[torch.arange(len(x), device=x.device)[:, None], index]

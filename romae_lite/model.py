@@ -14,6 +14,7 @@ import json
 import math
 import re
 from dataclasses import asdict, dataclass, replace
+from os import PathLike
 from pathlib import Path
 
 import safetensors.torch
@@ -272,6 +273,7 @@ class RoMAE(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
+        checks.kind("config", config, ModelConfig)
         self.config = config
         self.encoder = Encoder(config)
         self.project = nn.Linear(config.encoder.dim, config.decoder.dim)
@@ -284,7 +286,8 @@ class RoMAE(nn.Module):
 
         record: a dict that receives the inputs, attention maps and outputs of every block (shapes in `Stack`).
         """
-        check_shapes(self.config, tokens)
+        check_shapes(self.config, tokens, record)
+        checks.kind("where", where, Split)
         where.check(tokens.real)
         x, positions, pad = self.encoder(
             take(tokens.values, where.visible), take(tokens.positions, where.visible), where.visible_pad, record
@@ -306,6 +309,7 @@ class RoMAEPredictor(nn.Module):
 
     def __init__(self, config: ModelConfig, outputs: int, pool: str = "cls"):
         super().__init__()
+        checks.kind("config", config, ModelConfig)
         checks.choice("pool", pool, ("cls", "mean", "token"))
         checks.whole("outputs", outputs, 1)
         if pool == "cls" and not config.cls:
@@ -318,6 +322,7 @@ class RoMAEPredictor(nn.Module):
         """Take over a pre-trained encoder, patch embedding and [CLS] included (deviation D4). Returns self.
 
         ValueError where that was made for other tokens, another size or another position encoding."""
+        checks.kind("pretrained", pretrained, RoMAE)
         for name in ("patch", "axes", "encoder", "cls", "positions"):
             here, there = (getattr(model.config, name) for model in (self, pretrained))
             if here != there:
@@ -326,7 +331,7 @@ class RoMAEPredictor(nn.Module):
         return self
 
     def forward(self, tokens: Tokens, record: dict | None = None) -> Tensor:
-        check_shapes(self.config, tokens)
+        check_shapes(self.config, tokens, record)
         x, _, _ = self.encoder(tokens.values, tokens.positions, tokens.pad, record)
         if self.pool == "cls":
             return self.head(x[:, 0])
@@ -339,14 +344,13 @@ class RoMAEPredictor(nn.Module):
 
 def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
     """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) bool or None."""
-    if prediction.ndim != 3 or prediction.shape != target.shape or 0 in prediction.shape:
-        raise ValueError(
-            f"prediction has shape {tuple(prediction.shape)}, target {tuple(target.shape)}; both must be (B, M, P)"
-        )
-    if pad is not None and (pad.dtype != torch.bool or pad.shape != prediction.shape[:2]):
-        raise ValueError(
-            f"pad is {pad.dtype} of shape {tuple(pad.shape)}; it must be bool of shape {tuple(prediction.shape[:2])}"
-        )
+    prediction, target = checks.tensor("prediction", prediction), checks.tensor("target", target)
+    right = prediction.ndim == 3 and prediction.shape == target.shape and 0 not in prediction.shape
+    checks.shapes(right, "both be (B, M, P)", prediction=prediction, target=target)
+    if pad is not None:
+        pad = checks.tensor("pad", pad)
+        right = pad.dtype == torch.bool and pad.shape == prediction.shape[:2]
+        checks.shapes(right, f"be bool of shape {tuple(prediction.shape[:2])}", pad=pad)
     error = (prediction.float() - target.float()).square().mean(-1)  # (B, M)
     return error.mean() if pad is None else error.masked_fill(pad, 0).sum() / (~pad).sum()
 
@@ -355,6 +359,8 @@ def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
     """Reconstruction loss of the hidden tokens (B, N) bool: what every pre-training and interpolation run minimises.
 
     Batch and mask come from the host, where the model's device need not be waited for, and move there in here."""
+    checks.kind("model", model, nn.Module)
+    checks.kind("batch", batch, Tokens)
     where, device = split(hidden, batch.real), device_of(model)
     batch, where = batch.to(device), where.to(device)
     return reconstruction_loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
@@ -363,6 +369,12 @@ def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
 @torch.no_grad()
 def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
     """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU."""
+    checks.kind("model", model, nn.Module)
+    checks.kind("tokens", tokens, Tokens)
+    checks.whole("batch", batch, 1)
+    hidden = checks.tensor("hidden", hidden)
+    rows = tokens.values.shape[:2]
+    checks.shapes(hidden.shape == rows, f"be bool of shape {tuple(rows)}", hidden=hidden)
     model.eval()
     device = device_of(model)
     out = torch.zeros(tokens.values.shape)
@@ -385,13 +397,14 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
     asked. Raises TypeError for another model, ValueError for positions that do not fit.
     """
     checks.kind("model", model, RoMAE)
-    checks.whole("batch", batch, 1)
+    checks.kind("tokens", tokens, Tokens)
     tokens, at, (b, n, _) = tokens.to("cpu"), checks.tensor("at", at).double().cpu(), tokens.values.shape
-    if at.ndim == 2:
-        at = at.expand(b, -1, -1)
     axes = tokens.positions.shape[-1]
-    if at.ndim != 3 or len(at) != b or at.shape[1] == 0 or at.shape[2] != axes:
-        raise ValueError(f"at has shape {tuple(at.shape)}; it must be (M, {axes}) or ({b}, M, {axes})")
+    right = at.ndim in (2, 3) and at.shape[:-2] in ((), (b,)) and at.shape[-2] > 0 and at.shape[-1] == axes
+    checks.shapes(right, f"be (M, {axes}) or ({b}, M, {axes})", at=at)
+    at = at.expand(b, -1, -1)
+    if not (at.abs() < 2**53).all():
+        raise ValueError("at holds a position that is NaN, infinite or beyond 2^53; leave it out")
     asked = (0, at.shape[1])  # slots to add at the end
     whole = Tokens(
         values=F.pad(tokens.values, (0, 0, *asked)),
@@ -412,6 +425,8 @@ def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False)
     Raises TypeError for any other model, ValueError for weights that are not finite, OSError naming the path."""
     if type(model) not in (RoMAE, RoMAEPredictor):
         raise TypeError(f"model is of type {type(model).__name__}; save takes RoMAE and RoMAEPredictor")
+    checks.kind("path", path, str | PathLike)
+    checks.kind("half", half, bool)
     about = {"class": type(model).__name__, "config": asdict(model.config)}
     if isinstance(model, RoMAEPredictor):
         about["head"] = {"outputs": model.head[-1].out_features, "pool": model.pool}
@@ -424,6 +439,7 @@ def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False)
 
 def load(path: Path | str) -> RoMAE | RoMAEPredictor:
     """A model that `save` has written: on the CPU, in float32 and eval mode. ValueError names a file that is none."""
+    checks.kind("path", path, str | PathLike)
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
@@ -453,8 +469,10 @@ def count_parameters(module: nn.Module) -> int:
     return sum(p.numel() for p in module.parameters())
 
 
-def check_shapes(config: ModelConfig, tokens: Tokens) -> None:
-    """ValueError where tokens do not fit the model."""
+def check_shapes(config: ModelConfig, tokens: Tokens, record: dict | None) -> None:
+    """ValueError where tokens do not fit the model; TypeError where they, or the record, are none."""
+    checks.kind("tokens", tokens, Tokens)
+    checks.kind("record", record, dict | None)
     found = {"patch": tokens.values.shape[-1], "axes": tokens.positions.shape[-1]}
     for name, got in found.items():
         if got != (want := getattr(config, name)):

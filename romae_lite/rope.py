@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .checks import choice, number
+from .checks import choice, number, shapes, tensor, whole
 
 
 def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) -> Tensor:
@@ -32,7 +32,8 @@ def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) 
 
     Raises ValueError where dim is not a positive even number, p is outside [0, 1] or base is not above 1.
     """
-    if dim < 2 or dim % 2:
+    whole("dim", dim, 2)
+    if dim % 2:
         raise ValueError(f"dim is {dim}; every axis needs an even, positive number of channels")
     number("p", p, lambda v: 0 <= v <= 1, "lie in [0, 1]: the fraction of pairs that turn")
     number("base", base, lambda v: v > 1, "be greater than 1")
@@ -52,6 +53,8 @@ def angles(positions: Tensor, freqs: Tensor) -> Tensor:
     in float32 alone the score of two tokens drifts by up to 6e-4 at positions around 1e4 and 0.2 around 1e6 (D13).
     Devices without float64 (Apple's MPS) fall back to float32 and so to that drift.
     """
+    positions, freqs = tensor("positions", positions), tensor("freqs", freqs)
+    shapes(positions.ndim == 3 and freqs.ndim == 1, "be (B, N, D) and (F,)", positions=positions, freqs=freqs)
     wide = _wide(positions.device)
     turns = positions.to(wide)[..., None] * freqs.to(positions.device, wide)  # (B, N, D, F_axis)
     return turns.remainder(2 * math.pi).flatten(-2).float()  # (B, N, D * F_axis)
@@ -68,6 +71,10 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
         x: [x0 x1 | x2 x3]  ->  [x0 cos - x2 sin, x1 cos - x3 sin | x2 cos + x0 sin, x3 cos + x1 sin]
     """
+    x, cos, sin = tensor("x", x), tensor("cos", cos), tensor("sin", sin)
+    fits = cos.shape == sin.shape and 0 < cos.ndim <= x.ndim and 2 * cos.shape[-1] == x.shape[-1]
+    fits &= all(c in (1, n) for c, n in zip(cos.shape[-2::-1], x.shape[-2::-1], strict=False)) and x.is_floating_point()
+    shapes(fits, "be real, (B, N, heads, head_dim) and twice (B, N, 1, head_dim / 2)", x=x, cos=cos, sin=sin)
     first, second = x.float().chunk(2, dim=-1)
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1).type_as(x)
 
@@ -90,7 +97,7 @@ class PositionEncoding:
     KINDS = ("rope", "quantised", "absolute", "none")
 
     def __post_init__(self):
-        choice("encoding", self.kind, self.KINDS)
+        choice("kind of encoding", self.kind, self.KINDS)
         frequencies(2, self.p, self.base)  # validates p and base
 
     def rotation(self, positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor] | None:

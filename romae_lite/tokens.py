@@ -42,26 +42,20 @@ class Tokens:
 
     def __post_init__(self):
         checks.kind("aux", self.aux, Mapping)
+        checks.kind("per_token", self.per_token, frozenset | set | list | tuple)
+        for name in self.aux:
+            checks.kind("a name in aux", name, str)
         new = {name: checks.tensor(name, getattr(self, name)) for name in ("values", "positions")}
         new["aux"] = {name: checks.tensor(f"aux[{name!r}]", value) for name, value in self.aux.items()}
         new["pad"] = None if self.pad is None else checks.tensor("pad", self.pad)
         new["per_token"] = frozenset(self.per_token)
         values, positions, pad = new["values"], new["positions"], new["pad"]
-        if values.ndim != 3 or positions.ndim != 3:
-            raise ValueError(
-                f"values has shape {tuple(values.shape)} and positions {tuple(positions.shape)}; "
-                "they must be (B, N, P) and (B, N, D)"
-            )
-        if 0 in values.shape or 0 in positions.shape:
-            raise ValueError(f"empty batch: values has shape {tuple(values.shape)}, positions {tuple(positions.shape)}")
         rows = values.shape[:2]
-        if positions.shape[:2] != rows:
-            raise ValueError(f"positions describe {tuple(positions.shape[:2])} tokens; values hold {tuple(rows)}")
+        right = values.ndim == positions.ndim == 3 and positions.shape[:2] == rows
+        right &= 0 not in (*values.shape, *positions.shape)
+        checks.shapes(right, "be (B, N, P) and (B, N, D), none of these 0", values=values, positions=positions)
         if pad is not None:
-            if pad.shape != rows or pad.dtype != torch.bool:
-                raise ValueError(
-                    f"pad is {pad.dtype} of shape {tuple(pad.shape)}; it must be bool of shape {tuple(rows)}"
-                )
+            checks.shapes(pad.shape == rows and pad.dtype == torch.bool, f"be bool of shape {tuple(rows)}", pad=pad)
             if (empty := pad.all(1)).any():
                 raise ValueError(f"pad leaves no token in sample {int(empty.nonzero()[0])}; drop empty samples first")
         new["values"] = values.float()
@@ -142,8 +136,12 @@ def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
 
     samples: pairs of values (N_i, P) and positions (N_i, D), tensors or numpy arrays.
     """
+    checks.kind("samples", samples, list | tuple)
     if not samples:
-        raise ValueError("samples is empty; a batch needs at least one sample")
+        raise ValueError(f"samples is {samples!r}, empty; a batch needs at least one sample")
+    for i, pair in enumerate(samples):
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise TypeError(f"samples[{i}] is {pair!r}; it must be a pair of values and positions")
     pairs = [
         tuple(
             checks.tensor(f"{name} of sample {i}", part)
@@ -153,10 +151,8 @@ def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
     ]
     for i, pair in enumerate(pairs):
         for name, part, first in zip(("values", "positions"), pair, pairs[0], strict=True):
-            if part.ndim != 2 or part.shape[1] != first.shape[-1]:
-                raise ValueError(
-                    f"{name} of sample {i} has shape {tuple(part.shape)}; sample 0 wants (N, {first.shape[-1]})"
-                )
+            right = part.ndim == 2 and part.shape[1] == first.shape[-1]
+            checks.shapes(right, f"be (N, {first.shape[-1]}), as sample 0", **{f"{name} of sample {i}": part})
         if len(pair[0]) != len(pair[1]):
             raise ValueError(f"sample {i} has {len(pair[0])} values at {len(pair[1])} positions")
     values, positions = zip(*pairs, strict=True)
@@ -186,8 +182,10 @@ def patchify(
     coordinates are not equally spaced: patches would then cover unequal stretches (Proposition 4.1).
     """
     array = checks.tensor("array", array)
+    checks.wholes("patch", patch, 1)
+    checks.kind("coordinates", coordinates, list | tuple | None)
     n, sizes = len(patch), array.shape[1:-1]
-    if array.ndim != n + 2:
+    if array.ndim != n + 2 or not n or 0 in array.shape:
         raise ValueError(f"array has shape {tuple(array.shape)}; with {n} patch sizes it must be (B, {n} sizes, C)")
     if coordinates is None:
         coordinates = [None] * n
@@ -195,7 +193,7 @@ def patchify(
         raise ValueError(f"coordinates are given for {len(coordinates)} dimensions; patch has {n}")
     axes = []
     for i, (size, step, points) in enumerate(zip(sizes, patch, coordinates, strict=True)):
-        if step < 1 or size % step:
+        if size % step:
             raise ValueError(f"patch[{i}] is {step}, which does not divide the size {size} of that dimension")
         if points is None:
             axes.append(torch.arange(size // step, dtype=torch.float64))
@@ -224,16 +222,16 @@ def patchify(
 
 def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Tensor:
     """Inverse of `patchify`: values (B, N, prod(patch) * C) -> array (B, *sizes, C)."""
-    if len(patch) != len(sizes):
-        raise ValueError(f"patch has {len(patch)} dimensions, sizes {len(sizes)}")
-    if bad := [i for i, (size, step) in enumerate(zip(sizes, patch, strict=True)) if step < 1 or size % step]:
-        raise ValueError(f"patch[{bad[0]}] is {patch[bad[0]]}, which does not divide the size {sizes[bad[0]]}")
+    values = checks.tensor("values", values)
+    checks.wholes("patch", patch, 1)
+    checks.wholes("sizes", sizes, 1)
+    if len(patch) != len(sizes) or not patch:
+        raise ValueError(f"patch has {len(patch)} dimensions, sizes has {len(sizes)}; they must agree")
+    if bad := [i for i, (size, step) in enumerate(zip(sizes, patch, strict=True)) if size % step]:
+        raise ValueError(f"patch[{bad[0]}] is {patch[bad[0]]}, which does not divide sizes[{bad[0]}], {sizes[bad[0]]}")
     grid = [size // step for size, step in zip(sizes, patch, strict=True)]
-    if values.ndim != 3 or values.shape[1] != prod(grid) or values.shape[2] % prod(patch):
-        raise ValueError(
-            f"values has shape {tuple(values.shape)}; sizes {tuple(sizes)} in patches {tuple(patch)} need "
-            f"(B, {prod(grid)}, a multiple of {prod(patch)})"
-        )
+    right = values.shape[1:2] == (prod(grid),) and values.ndim == 3 and not values.shape[2] % prod(patch)
+    checks.shapes(right and 0 not in values.shape, f"be (B, {prod(grid)}, a multiple of {prod(patch)})", values=values)
     left, right = _pattern(len(patch)).split(" -> ")
     lengths = {f"p{i}": step for i, step in enumerate(patch)} | {f"n{i}": g for i, g in enumerate(grid)}
     return rearrange(values, f"{right} -> {left}", **lengths)

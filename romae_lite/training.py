@@ -9,9 +9,10 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from accelerate.state import AcceleratorState
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from .checks import choice, kind, number, whole
+from .checks import choice, kind, number, whole, wholes
 from .files import atomic_write, clear, digest
 from .muon import Muon
 from .tokens import Tokens
@@ -88,6 +89,10 @@ class Recipe:
 
 def learning_rate(step: int, total: int, recipe: Recipe) -> float:
     """Learning rate of step 0 .. total - 1: linear warm-up, then the recipe's schedule."""
+    kind("recipe", recipe, Recipe)
+    whole("step", step, 0)
+    whole("total", total, 1)
+    number("step", step, lambda v: v < total, f"be below total, {total}")
     if step < recipe.warmup:
         return recipe.lr * (1e-5 + (1 - 1e-5) * step / recipe.warmup)
     if recipe.schedule == "constant":
@@ -105,12 +110,15 @@ def seeded(*key: int) -> torch.Generator:
 
 
 def mixed(*key: int) -> int:
+    wholes("key", key, 0)
     # the length keeps (1,) apart from (1, 0): zeros at the end would count for nothing
     return int(np.random.SeedSequence((*key, len(key))).generate_state(1, np.uint64)[0] >> 1)
 
 
 def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
     """A model with the weights that belong to this seed; the global generator stays as it was."""
+    whole("seed", seed, 0)
+    kind("build", build, Callable)
     with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, whatever GPUs there are
         torch.default_generator.manual_seed(mixed(seed, 0))
         return build()
@@ -123,6 +131,7 @@ def forked(device: torch.device) -> AbstractContextManager:
 
 def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
     """Accelerator on the best device there is, or on device "cpu", "cuda" or "mps", in the given precision."""
+    choice("precision", precision, PRECISIONS)
     choice("device", device, (None, "cpu", "cuda", "mps"))
     if precision == "auto":  # older GPUs, Colab's T4 among them, only pretend
         real = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -192,10 +201,16 @@ def fit(
     Raises ValueError for a loss or a metric that is not finite, CheckpointError for a checkpoint that is corrupt or
     another run's.
     """
+    given, asked = locals(), Callable | None
+    wanted = dict(model=nn.Module, train=Tokens, loss=Callable, recipe=Recipe, validate=asked, log=asked, stop=Callable,
+                  checkpoint=str | PathLike | None, settings=Mapping | None, order=asked)  # fmt: skip
+    for name, type_ in wanted.items():
+        kind(name, given[name], type_)
     whole("seed", seed, 0)
+    number("save_every", save_every, lambda v: v >= 0, "be at least 0")
     if recipe.keep == "best" and validate is None:
         raise ValueError("keep is 'best', but validate is None; there is nothing to tell which is best")
-    checkpoint, train = checkpoint and Path(checkpoint), train.to("cpu")
+    checkpoint, train = None if checkpoint is None else Path(checkpoint), train.to("cpu")
     accelerator = accelerator_for(recipe.precision, device)
     model.to(accelerator.device)
     lengths = train.real.sum(1)
@@ -203,6 +218,7 @@ def fit(
     total = recipe.epochs * per_epoch
     logs = max(1, min(50, total // 10)) if logs is None else logs
     whole("logs", logs, 1)
+    logs = min(logs, total)
     marks = {round((i + 1) * total / logs) for i in range(logs)} | {total}
     state = _State(run=_identity(recipe, seed, model, train, settings))
     rank, world = accelerator.process_index, accelerator.num_processes
@@ -380,7 +396,7 @@ def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens, settin
     arrays = {name: getattr(train, name) for name in ("values", "positions", "real")}
     data = digest(arrays | {f"aux.{name}": t for name, t in train.aux.items()})  # labels and masks too
     recipe = replace(recipe, compile=False)  # which changes the speed, not the run
-    return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True, default=lambda v: v.item())
+    return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True, default=np.generic.item)
 
 
 def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) -> None:

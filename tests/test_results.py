@@ -96,7 +96,7 @@ def test_paths_of_records_stay_in_their_folder():
         with pytest.raises(ValueError, match="experiment is"):
             record_path(*wrong)
     for seed in ("x/../../y", -1, 1.5, True):
-        with pytest.raises(ValueError, match="seed is"):
+        with pytest.raises((ValueError, TypeError), match="seed is"):
             name("paper", seed=seed)
 
 
@@ -492,7 +492,7 @@ def test_one_or_two_runs_have_no_interval_and_none_no_summary():
     assert (two.mean, two.low, two.high, two.std) == (2.0, None, None, pytest.approx(math.sqrt(2)))
     assert one.text() == "0.500"
     for bad in ([], [1.0, math.nan]):
-        with pytest.raises(ValueError, match="values is"):
+        with pytest.raises(ValueError, match="values"):
             summarise(bad)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import kind, whole
 from .subjects import experiment
 
 MOST_SEEDS = 1000  # of one command: more is a slip
@@ -36,8 +37,12 @@ class Planned:
 
     def __post_init__(self):
         for name, least in (("seed", 0), ("processes", 1)):
-            if type(value := getattr(self, name)) is not int or value < least:
-                raise ValueError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+            whole(name, getattr(self, name), least)
+            object.__setattr__(self, name, int(getattr(self, name)))
+        kind("overrides", self.overrides, tuple)
+        for i, pair in enumerate(self.overrides):
+            if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+                raise TypeError(f"overrides[{i}] is {pair!r}; it must be a pair (name, value)")
         names = [name for name, _ in self.overrides]
         for name in names:
             if names.count(name) > 1:
@@ -163,9 +168,11 @@ def name(preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0)
     The order of the overrides does not matter. Characters that a file system may refuse become "_"; a short
     hash then keeps different runs apart, and so it does where the name would grow too long.
     """
-    if type(seed) is not int or seed < 0:
-        raise ValueError(f"seed is {seed!r}; it must be a whole number, at least 0")
-    fields = {field: plain(value, field) for field, value in sorted((overrides or {}).items())}
+    whole("seed", seed, 0)
+    if not isinstance(preset, str) or not preset:
+        raise ValueError(f"preset is {preset!r}; it must be a name")
+    kind("overrides", overrides, Mapping | None)
+    fields = dict(sorted(plain(overrides or {}, "overrides").items()))
     shown = (f"{field}={v if isinstance(v, str) else json.dumps(v)}" for field, v in fields.items())
     raw = "-".join([preset, *shown])
     safe = re.sub(r"[^\w.=+,-]", "_", raw, flags=re.ASCII)[:120]
@@ -179,9 +186,11 @@ def record_path(
     root: str | os.PathLike | None = None,
 ) -> Path:  # fmt: skip
     """Where the record of a run lies; its arrays are beside it, ``path.with_suffix(".npz")``."""
+    kind("experiment", experiment, str)
+    kind("root", root, str | os.PathLike | None)
     if not re.fullmatch(r"\w+", experiment, flags=re.ASCII):
         raise ValueError(f"experiment is {experiment!r}; it must be a name, and no path")
-    return Path(root or results_dir()) / experiment / f"{name(preset, overrides, seed)}.json"
+    return Path(results_dir() if root is None else root) / experiment / f"{name(preset, overrides, seed)}.json"
 
 
 def plain(value: Any, name: str) -> Any:

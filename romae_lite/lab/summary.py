@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 from scipy.special import stdtrit
+
+from ..checks import number
 
 
 def decimals_for(x: float, digits: int) -> int:
@@ -38,11 +39,11 @@ def summarise(values: Iterable[float]) -> Summary:
     It covers what differs between seeds and nothing else. One or two runs have no interval: with two, t is 12.7. The
     order of the values does not matter. ValueError for no values or one that is not finite.
     """
-    values = tuple(float(v) for v in values)
-    if not values:
-        raise ValueError("values is empty; there is nothing to summarise")
-    if not np.isfinite(values).all():
-        raise ValueError(f"values is {values}; all of them must be finite")
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes) or not (values := tuple(values)):
+        raise ValueError(f"values is {values!r}, empty or no numbers; there is nothing to summarise")
+    for i, value in enumerate(values):
+        number(f"values[{i}]", value, lambda v: True, "be finite")
+    values = tuple(map(float, values))
     n, mean = len(values), math.fsum(values) / len(values)
     std = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)) if n > 1 else None
     half = float(stdtrit(n - 1, 0.975)) * std / math.sqrt(n) if n > 2 else None

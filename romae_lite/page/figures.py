@@ -20,12 +20,14 @@ from html import escape
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from PIL import Image
 
+from ..checks import kind, shapes
 from .palette import PALETTE, colour_css
 
 INK = "#010203"  # text and axes: stands for the colour of the surrounding text, so nothing else may use it
@@ -85,6 +87,7 @@ class Picture:
 
 def render(fig: Figure, alt: str) -> Picture:
     """The figure as a `Picture`; the same figure gives the same bytes. ``alt`` says in words what is to be seen."""
+    kind("fig", fig, Figure)
     if not isinstance(alt, str) or not alt.strip():
         raise ValueError(f"alt is {alt!r}; describe in a sentence what the figure shows")
     vector, pixels, small = io.StringIO(), io.BytesIO(), io.BytesIO()
@@ -125,6 +128,10 @@ def show(fig: Figure, alt: str) -> None:
 
 def band(ax: Axes, x: ArrayLike, mean: ArrayLike, low: ArrayLike, high: ArrayLike, **line: object) -> None:
     """A line and the interval around it: x, mean, low, high all (N,); further arguments go to ``ax.plot``."""
+    kind("ax", ax, Axes)
+    arrays = {k: np.asarray(v) for k, v in dict(x=x, mean=mean, low=low, high=high).items()}
+    alike = len({a.shape for a in arrays.values()}) == 1 and arrays["x"].ndim == 1 and arrays["x"].size
+    shapes(alike and all(a.dtype.kind in "iuf" for a in arrays.values()), "all be (N,) real numbers", **arrays)
     (drawn,) = ax.plot(x, mean, **line)
     ax.fill_between(x, low, high, color=drawn.get_color(), alpha=0.18, linewidth=0)
 

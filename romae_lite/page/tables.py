@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..checks import kind
 from ..lab.records import Record
 from ..lab.summary import summarise
 
@@ -17,7 +18,10 @@ class Table:
     caption: str = ""
 
     def __post_init__(self):
+        for name, wanted in (("columns", list | tuple), ("rows", list | tuple), ("caption", str)):
+            kind(name, getattr(self, name), wanted)
         for row in self.rows:
+            kind("a row of rows", row, list | tuple)
             if len(row) != len(self.columns):
                 raise ValueError(f"row {row!r} has {len(row)} cells, the table {len(self.columns)} columns")
 
