@@ -51,6 +51,15 @@ def test_paper_tier_records_are_judged(tmp_path):
     assert line.startswith("2 of ") and "0 reproduced, 1 close, 1 not reproduced" in line
 
 
+def test_uncommitted_code_counts_for_nothing(tmp_path):
+    """A record that is older than the rule names no numerics, and still counts."""
+    made = dict(experiment="spirals", metrics={"rmse_clean": 0.04}, root=tmp_path, commit="0" * 40 + "+")
+    made_up_record(**made, versions={"numerics": "2"})
+    assert row(tmp_path, SPIRALS).ours is None
+    made_up_record(**made, seed=1)
+    assert row(tmp_path, SPIRALS).ours.n == 1
+
+
 def test_other_tiers_are_shown_but_never_judged(tmp_path):
     save(tmp_path, "spirals", {"rmse_clean": 0.001}, preset="quick")
     assert row(tmp_path, SPIRALS).ours is None
