@@ -27,7 +27,8 @@ book: $(STAMP)  ## build the website, warnings are errors
 
 # One thread for each worker: they share the cores, and numbers depend on the thread count in the last digits.
 test test-fast test-package test-full: export OMP_NUM_THREADS ?= 1
-WORKERS ?= 2
+# One worker more than a small machine has cores: those that drive a browser mostly wait.
+WORKERS ?= 3
 CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && \
   $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests -m
 
