@@ -123,34 +123,30 @@ class Spirals(Masked):
         clean_error = ((prediction - clean) ** 2)[hidden].reshape(len(hidden), -1)  # (n, 45 x 2)
         noisy_error = ((prediction - noisy) ** 2)[hidden].reshape(len(hidden), -1)
         trials = [part.mean() for part in np.array_split(clean_error.mean(1), max(1, len(hidden) // 100))]
+        single = np.sqrt(clean_error.mean(1))  # (n,), of each spiral
         return {
             "rmse_clean": float(np.sqrt(clean_error.mean())),
             "rmse_noisy": float(np.sqrt(noisy_error.mean())),
             "rmse_authors": float(np.sqrt(noisy_error.sum(1).mean() * 100) / 100),
             "rmse_clean_trial_std": float(np.sqrt(trials).std()),
+            "rmse_clean_spiral_mean": float(single.mean()),
+            "rmse_clean_spiral_std": float(single.std(ddof=1)) if len(single) > 1 else 0.0,
         }
 
     def examine(self, model: nn.Module, data: Splits) -> dict[str, float]:
-        """What the paper's 0.0183 (0.007) may mean: the test set and the authors' own hundred spirals ("authors_..."),
-        each as it is and with the model shown clean points ("..._clean_inputs", since D.7 adds noise to the training
-        samples); over all points, and as mean and standard deviation over single spirals. The authors' set is seen
-        through ten masks."""
-        theirs = authors()[torch.arange(100).repeat(10)]
+        """What the paper's 0.0183 (0.007) may mean: `score` with the model shown clean points ("..._clean_inputs":
+        D.7 adds noise to the training samples), and of the authors' own hundred spirals ("..._authors"), three masks
+        each, both ways."""
+        theirs = authors()[torch.arange(100).repeat(3)]
         masks = hide(theirs.real, ratio=self.mask_ratio, generator=seeded(0, 9))
         theirs = replace(theirs, positions=theirs.positions * self.scale, aux=theirs.aux | {"hidden": masks})
         found = {}
-        for prefix, noisy in (("", data.test), ("authors_", theirs)):
-            shown = replace(noisy, values=noisy.aux["clean"].float())
-            for suffix, tokens in (("", noisy), ("_clean_inputs", shown)):
-                prediction = self.predict(model, tokens, tokens.aux["hidden"]).numpy()
-                score = self.score(prediction, noisy)
-                error = ((prediction - noisy.aux["clean"].numpy()) ** 2)[noisy.aux["hidden"].numpy()]
-                single = np.sqrt(error.reshape(len(noisy), -1).mean(1))  # (n,)
-                found |= {f"{prefix}{key}{suffix}": score[key] for key in ("rmse_clean", "rmse_authors")}
-                found |= {
-                    f"{prefix}rmse_spirals_mean{suffix}": float(single.mean()),
-                    f"{prefix}rmse_spirals_std{suffix}": float(single.std(ddof=1)),
-                }
+        for name, tokens, clean in (
+            ("clean_inputs", data.test, True), ("authors", theirs, False), ("authors_clean_inputs", theirs, True),
+        ):  # fmt: skip
+            shown = replace(tokens, values=tokens.aux["clean"].float()) if clean else tokens
+            score = self.score(self.predict(model, shown, tokens.aux["hidden"]).numpy(), tokens)
+            found |= {f"{key}_{name}": value for key, value in score.items()}
         return found
 
     def baselines(self, tokens: Tokens, names: Iterable[str] = tuple(rivals.RIVALS)) -> dict[str, float]:
