@@ -283,7 +283,7 @@ def test_record_covers_both_stacks_and_changes_nothing():
 
 
 def test_stochastic_depth():
-    block = Block(size("16x2x1x32"), dropout=0.0, drop_path=0.3)
+    block = Block(size("16x2x1x32"), config(), drop_path=0.3)
     ones = torch.ones(20_000, 1, 1)
     torch.manual_seed(0)
     kept = block.train().skip(ones).flatten()
