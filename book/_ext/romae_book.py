@@ -4,6 +4,7 @@
     {scoreboard}                       every claim of the paper with ours beside it, from the records
     {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
     {deviations}                       the entries of the page that it stands on, as one table
+    {encodings}                        what position encodings are worth, from the records
     {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
 
 A page that uses one of them is read again when the package, a record or a notebook has changed.
@@ -92,6 +93,13 @@ class DeviationsDirective(Generated):
         return [nodes.raw("", f"<style>{STYLE}{deviations.STYLE}</style>{table}", format="html")]
 
 
+class EncodingsDirective(Generated):
+    def generate(self):
+        from romae_lite.page.encodings import encodings_html
+
+        return [nodes.raw("", encodings_html(), format="html")]
+
+
 class ChaptersDirective(Generated):
     def generate(self):
         chapters = ROOT / "book" / "chapters.yml"
@@ -137,6 +145,7 @@ def setup(app):
     app.add_directive("scoreboard", ScoreboardDirective)
     app.add_directive("lab_record", LabRecordDirective)
     app.add_directive("deviations", DeviationsDirective)
+    app.add_directive("encodings", EncodingsDirective)
     app.add_directive("chapters", ChaptersDirective)
     app.connect("env-get-outdated", outdated)
     app.connect("html-page-context", drop_thebe, priority=900)

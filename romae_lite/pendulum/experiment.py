@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..devices import device_of
+from ..lab.encodings import Task
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..model import INITS, ModelConfig, RoMAEPredictor, size
 from ..rope import PositionEncoding
@@ -40,6 +41,12 @@ class Pendulum(Experiment):
         ("paper", 5, {"data_seed": 1}),
         ("paper", 5, {"data_seed": 2}),
     )
+    encodings = (
+        Task(
+            title="Pendulum", preset="best", units={"neighbours": {}}, whole=True,  # the paper's unit is this one
+            rates=({"lr": 1.3e-3}, {}, {"lr": 1.2e-2}), valid="valid_mse", metric="mse", better="lower",
+        ),
+    )  # fmt: skip
     deviations = ("D1", "D2", "D6", "D13", "D22", "D23", "D24", "D25", "D43")
 
     epochs: int = setting(50, "passes over the training set", low=1)
