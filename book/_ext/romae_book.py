@@ -1,7 +1,8 @@
 """What this book adds to Sphinx.
 
     {explorable} spirals               an interactive figure, built from the committed records
-    {scoreboard}                       every claim of the paper with ours beside it, from the records
+    {scoreboard}                       every claim of the paper with ours beside it, from the records; with an argument
+                                       parts of its rule: margins, before
     {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
     {deviations}                       the entries of the page that it stands on, as one table
     {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
@@ -52,12 +53,24 @@ class ExplorableDirective(Generated):
 
 
 class ScoreboardDirective(Generated):
-    optional_arguments = 100  # names of experiments; none means all
+    """Without an argument the whole; "margins" or "before": a table for the words about the rule."""
+
+    optional_arguments = 1
 
     def generate(self):
-        from romae_lite.page.scoreboard import scoreboard_html
+        from romae_lite.page import board
+        from romae_lite.page.deviations import DEVIATIONS
 
-        return [nodes.raw("", scoreboard_html(experiments=self.arguments or None), format="html")]
+        self.env.note_dependency(str(DEVIATIONS))
+        part = self.arguments[0] if self.arguments else ""
+        makers = {
+            "": lambda: board.board_html(script="../_static/scoreboard.js"),
+            "margins": board.margins_html,
+            "before": board.before_html,
+        }
+        if part not in makers:
+            raise ValueError(f"{part!r}; it takes margins, before, or nothing")
+        return [nodes.raw("", makers[part](), format="html")]
 
 
 class LabRecordDirective(Generated):

@@ -5,6 +5,7 @@ same records is printed beside the new one, on the page of the scoreboard.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -125,28 +126,42 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     words = f"the difference{above_floor} is {show(found.value)}"
     if abs(found.value) <= claim.resolution + hair:
         return Outcome("agrees", "equal in the digits that the paper prints", found)
+    interval = "" if found.half is None else f", 95 % interval {show_interval(claim, found)}"
     if abs(found.value) <= found.margin + hair:
-        return Outcome("agrees", f"{words}, within the margin of {show(found.margin)}", found)
+        return Outcome("agrees", f"{words}{interval}: within the margin of {show(found.margin)}", found)
     if found.half is None:
         known = half_width([*of_the_paper(claim), of_the_test_set(claim.cases, ours.mean, claim.value)])
         if abs(found.value) <= known + hair:
             sure = f"within the {show(known)} that the paper's number and the test set alone are uncertain by"
             return Outcome("agrees", f"{words}, {sure}", found)
         return Outcome("not run", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
-    interval = f"95 % interval [{show(found.value - found.half)}, {show(found.value + found.half)}]"
     if found.holds_zero or abs(found.value) <= found.half + hair:
-        return Outcome("agrees", f"{words}, {interval}, which holds 0", found)
-    reason = f"{words}, {interval}, beyond the margin of {show(found.margin)}"
+        return Outcome("agrees", f"{words}{interval}, which holds 0", found)
+    reason = f"{words}{interval}" + (f": beyond the margin of {show(found.margin)}" if found.margin else "")
     if claim.better == "equal":
         return Outcome("differs", reason, found)
     good = (found.value < 0) is (claim.better == "lower")
     return Outcome("better" if good else "worse", reason, found)
 
 
-def in_units(claim: Claim, x: float) -> str:
-    """A difference in the paper's units, three significant digits."""
-    x /= float(f"1e{claim.exponent}")
-    return f"{x:.{min(decimals_for(x, 3), 8)}f} {claim.unit}".rstrip()
+def in_units(claim: Claim, x: float, scale: float | None = None) -> str:
+    """A difference in the paper's units, three significant digits; with the decimals of ``scale``, where given."""
+    unit = float(f"1e{claim.exponent}")
+    decimals = min(decimals_for((x if scale is None else scale) / unit, 3), 8)
+    return f"{x / unit:+.{decimals}f}".lstrip("+") + f" {claim.unit}".rstrip()
+
+
+def show_interval(claim: Claim, found: Difference) -> str:
+    ends = [found.value - found.half, found.value + found.half]
+    low, high = (in_units(claim, end, max(map(abs, ends))).removesuffix(f" {claim.unit}") for end in ends)
+    return f"[{low}, {high}] {claim.unit}".rstrip()
+
+
+def counted(statuses: Iterable[str]) -> str:
+    """ "3 agree, 1 worse, 2 not run"; what does not occur is left out."""
+    counts = Counter(statuses)
+    verbs = {"agrees": "agree", "differs": "differ"}
+    return ", ".join(f"{n} {verbs.get(s, s) if n > 1 else s}" for s in STATUSES if (n := counts[s]))
 
 
 # The rule before this one ---------------------------------------------------------------------------------------------

@@ -4,13 +4,12 @@ Joins CLAIMS and STATEMENTS with the records under results/; holds no number of 
 """
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .claims import CLAIMS, Claim
-from .outcomes import JUDGED, OUTCOMES, STATUSES, Outcome, old_outcome, outcome
+from .outcomes import JUDGED, OUTCOMES, STATUSES, Outcome, counted, old_outcome, outcome
 from .planned import Planned, command_of
 from .records import Loaded, Record, load_all, results_dir, select
 from .statements import Judged, all_judged
@@ -108,13 +107,6 @@ def _command(records: Iterable[Record]) -> str:
 def is_count(claim: Claim) -> bool:
     """Parameters are counted as the paper counts them: arithmetic, told apart from what was trained."""
     return claim.metric == "parameters"
-
-
-def counted(statuses: Iterable[str]) -> str:
-    """ "3 agree, 1 worse, 2 not run"; what does not occur is left out."""
-    counts = Counter(statuses)
-    words = {"agrees": "agree", "differs": "differ"}
-    return ", ".join(f"{counts[s]} {words.get(s, s)}" for s in OUTCOMES if counts[s])
 
 
 def summary_line(rows: Iterable[Row]) -> str:
