@@ -53,7 +53,7 @@ STYLE = (
  font-size:.92em;margin:0 0 2em}
 .romae-board .verdict{font-size:1.25em;font-weight:650;margin:.2em 0}
 .romae-board .small{font-size:.86em;opacity:.85;margin:.3em 0}
-.romae-board :is(.head,.grid){display:grid;grid-template-columns:minmax(9em,15em) 8.6em minmax(10em,1fr);gap:.3em .9em;
+.romae-board :is(.head,.grid){display:grid;grid-template-columns:13rem 8rem minmax(0,1fr);gap:.3rem .9rem;
  align-items:center}
 .romae-board .head{position:sticky;top:var(--pst-header-article-height,3em);z-index:2;font-size:.84em;
  background:var(--pst-color-background,Canvas);padding:.5em 0 .35em;border-bottom:1.5px solid currentColor}
@@ -82,7 +82,7 @@ STYLE = (
 .romae-board code{font-size:.92em;color:inherit;background:none;border:0;padding:0;overflow-wrap:anywhere}
 .romae-board h3.tab{font-size:1.1em;margin:1.6em 0 .4em}
 .romae-board .group{font-weight:600;margin:1.3em 0 .2em}
-.romae-strip{position:relative;display:block;height:1.5em;margin-inline:.9em}
+.romae-strip{position:relative;display:block;height:1.5rem;margin-inline:.8rem}
 .romae-strip>*{position:absolute;top:50%}
 .romae-strip .base{left:0;right:0;border-top:1px solid var(--line)}
 .romae-strip .one{left:50%;top:0;bottom:0;border-left:1.5px solid var(--romae-purple)}
@@ -99,7 +99,7 @@ STYLE = (
 .romae-strip .optimum{color:var(--romae-vermillion);border-left-style:dashed}
 .romae-strip .opponent{color:var(--romae-green)}
 .romae-strip .quoted{color:var(--romae-purple);border-left-style:dotted}
-.romae-axis{position:relative;height:1.2em;margin-inline:.9em;font-variant-numeric:tabular-nums}
+.romae-axis{position:relative;height:1.2em;margin-inline:.8rem;font-variant-numeric:tabular-nums}
 .romae-axis span{position:absolute;transform:translateX(-50%);white-space:nowrap}
 .romae-key{display:flex;flex-wrap:wrap;gap:.25em 1.2em;font-size:.84em;margin:.7em 0}
 .romae-key>span{display:inline-flex;align-items:center;gap:.45em}
@@ -500,7 +500,9 @@ def margins_html() -> str:
     for claim in CLAIMS:
         if claim.quoted or claim.value is None:
             continue
-        size = f"{100 * claim.margin_share:g} %" if claim.margin_share else f"{claim.margin / 10**claim.exponent:g} {claim.unit}".strip()
+        size = f"{100 * claim.margin_share:g} %" if claim.margin_share else "0"
+        if claim.margin:
+            size = f"{claim.margin / 10**claim.exponent:g} {claim.unit}".strip()
         kinds.setdefault((size, claim.margin_why), []).append(claim.table)
     body = "".join(
         f'<tr><th scope="row">{_text(", ".join(dict.fromkeys(tables)))}</th><td>{_text(size)}</td><td>{_text(why)}</td></tr>'
