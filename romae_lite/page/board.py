@@ -51,7 +51,7 @@ STYLE = (
     + """
 .romae-board{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif);
  font-size:.92em;margin:0 0 2em}
-.romae-board .verdict{font-size:1.25em;font-weight:650;margin:.2em 0}
+.romae-board .whole{font-size:1.25em;font-weight:650;margin:.2em 0}
 .romae-board .small{font-size:.86em;opacity:.85;margin:.3em 0}
 .romae-board :is(.head,.grid){display:grid;grid-template-columns:13rem 8rem minmax(0,1fr);gap:.3rem .9rem;
  align-items:center}
@@ -150,7 +150,7 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
 
     parts = [
         f'<div class="romae-board"><style>{colour_css(".romae-board")}{STYLE}</style>',
-        f'<p class="verdict">{_text(claims_line(claims))}</p><p class="small">{_text(summary_line(rows))}</p>',
+        f'<p class="whole">{_text(claims_line(claims))}</p><p class="small">{_text(summary_line(rows))}</p>',
         _verified(root), _problems(loaded, root), _key(),
         '<section data-tab="The claims"><h3 class="tab">The claims</h3>', _head(),
         *(_claim(claim, by_id, cells) for claim in claims), "</section>",
@@ -301,10 +301,12 @@ def _key() -> str:
         one(f'<span class="tick optimum" {at}></span>', "best possible"),
     )  # fmt: skip
     return (
-        f'<div class="romae-key">{"".join(items)}</div><p class="small">The axis is the error of ours divided by the '
-        "paper's, so that left of 1 is better; for accuracies and F-scores the error is what is missing to 1. Where a "
-        "number describes and does not score, neither side is better. A triangle at an end of the axis lies beyond it. "
-        "A row opens by click, touch or key.</p>"
+        f'<div class="romae-key">{"".join(items)}</div><details class="small how"><summary><span class="name">The axis: '
+        "our error over the paper’s; left of 1 is better</span></summary><p>For accuracies and F-scores the error is what "
+        "is missing to 1; where targets are noisy and the rule says so, what is above the noise. Where a number describes "
+        "and does not score, the axis is the ratio of the two, and neither side is better. A triangle lies beyond the end "
+        "of the axis. The row of a claim has the marks of all its numbers; intervals, the paper’s spread and other "
+        "methods are easier to tell apart in the rows of the numbers.</p></details>"
     )
 
 
