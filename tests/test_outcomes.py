@@ -1,5 +1,5 @@
-"""The rule for an outcome: its intervals cover what they say, its edges lie where it says, and the claims in words rest on
-numbers that exist."""
+"""The rule for an outcome: its intervals cover what they say, its edges lie where it says, and the claims in words rest
+on numbers that exist."""
 
 import math
 from dataclasses import replace
@@ -34,8 +34,8 @@ def claim(printed: str, **fields) -> Claim:
 
 
 # Coverage: of the difference of two samples, by simulation. Welch's interval itself holds the difference in 93.2 % (of
-# twenty and three runs, the paper's with twice the spread) to 96.1 % (three and five) of 20,000 trials; 2000 trials have
-# a standard error of half a point, and three of these are allowed on both sides.
+# twenty and three runs, the paper's with twice the spread) to 96.1 % (three and five) of 20,000 trials; 2000
+# trials have a standard error of half a point, and three of these are allowed on both sides.
 TRIALS = 2000
 
 
@@ -50,9 +50,9 @@ def covered(rng: np.random.Generator, n: int, n_paper: int, *, cases: int = 0, d
         common = math.sqrt(0.61 * 0.39 / cases) * rng.standard_normal() if cases else 0.0
         value = paper.mean() + common + draw * rng.standard_normal()
         made = Claim(
-            id="x", table="T", title="t", row="r", column="c", experiment="e", where={}, metric="m", printed="0.6000000",
-            value=value, std=float(paper.std(ddof=1)) if n_paper > 1 else None, n=n_paper or None, cases=cases or None,
-            draw=draw,
+            id="x", table="T", title="t", row="r", column="c", experiment="e", where={}, metric="m",
+            printed="0.6000000", value=value, std=float(paper.std(ddof=1)) if n_paper > 1 else None, n=n_paper or None,
+            cases=cases or None, draw=draw,
         )  # fmt: skip
         found = difference(made, summarise(ours))
         inside += abs(found.value - 0.02) <= found.half

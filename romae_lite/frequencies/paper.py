@@ -35,7 +35,8 @@ def _frequencies() -> Iterator[Claim]:
         rows = ((f"{row}, T = 100", dict(length=100), *of_all), (f"{row}, T = 300", dict(length=300), *of_all_300))
         yield from table("App. B.4", "Two frequencies", base | note, columns, rows)
     yield from table(
-        "App. B.4", "The series themselves", dict(experiment="frequencies", metric="snr", better="equal", margin_share=0.05,
+        "App. B.4", "The series themselves",
+        dict(experiment="frequencies", metric="snr", better="equal", margin_share=0.05,
              margin_why="5 %: the test series are drawn anew"),
         (("mean signal-to-noise ratio", {}),), (("series", dict(length=100), "43.1"),),
     )  # fmt: skip

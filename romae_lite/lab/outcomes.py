@@ -108,8 +108,8 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     unknown         the paper's number could not be read
     not comparable  for a reason that stands with the number
     not run         there is no run, or there are fewer than three and they do not agree
-    agrees          the difference is within the printed digits or the margin, or its 95 % interval holds 0; of fewer than three runs:
-                    within the margin, or within what the paper's own number and the test set are uncertain by
+    agrees          the difference is within the printed digits or the margin, or its 95 % interval holds 0; of fewer
+                    than three runs: within the margin, or what the paper's number and the test set are uncertain by
     better, worse   otherwise; "differs" where the number describes and does not score
     """
     if claim.quoted:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .claims import CLAIMS, Claim
-from .outcomes import JUDGED, OUTCOMES, STATUSES, Outcome, counted, old_outcome, outcome
+from .outcomes import JUDGED, OUTCOMES, STATUSES, Outcome, counted, in_units, old_outcome, outcome
 from .planned import Planned, command_of
 from .records import Loaded, Record, load_all, results_dir, select
 from .statements import Judged, all_judged
@@ -164,6 +164,12 @@ def our_text(summary: Summary | None, claim: Claim) -> str:
     return "" if summary is None else f"{claim.show_ours(summary)}, n = {summary.n}"
 
 
+def _could_see(row: Row) -> str:
+    """The smallest difference that the runs could have seen."""
+    found = row.outcome.difference
+    return f"; more than {in_units(row.claim, found.seen)} would have shown" if found and found.seen else ""
+
+
 def _quoted(group: Iterable[Row]) -> str:
     """The numbers of other methods in one line: "CRU 3.94 ± 0.21 ×10⁻³; S5 ..." """
     return "; ".join(f"{cell_name(row.claim)} {row.claim.show()}" for row in group if row.claim.quoted)
@@ -189,7 +195,8 @@ def scoreboard_text(experiments: Sequence[str] | None = None, root: Path | None 
             if row.own:
                 lines.append(f"  {'':<17} {'  with our settings':<44} {'':<26} {our_text(row.own, row.claim)}")
             if row.tier == "paper":
-                lines.append(f"  {'':<17}   {row.outcome.reason}")
+                lines += textwrap.wrap(row.outcome.reason + _could_see(row), 138, initial_indent=" " * 22,
+                                       subsequent_indent=" " * 22)  # fmt: skip
         if quoted := _quoted(group):
             lines += textwrap.wrap(quoted, 110, initial_indent="  quoted by the paper: ", subsequent_indent=" " * 23)
         commands = (line for row in group for c in (row.command, row.own_command) for line in c.splitlines())

@@ -1,7 +1,7 @@
 """The page of the scoreboard: every claim of the paper as a row of one picture, its numbers folded under it.
 
-{scoreboard} in the book. Plain HTML that opens and closes without a script; `book/_static/scoreboard.js` adds the filter
-and the tabs. `lab.report` and `lab.statements` say what is in it.
+{scoreboard} in the book. Plain HTML that opens and closes without a script; `book/_static/scoreboard.js` adds the
+filter and the tabs. `lab.report` and `lab.statements` say what is in it.
 """
 
 import html
@@ -36,6 +36,7 @@ from .palette import colour_css
 
 OCTAVES = 5  # the axis goes from 1/32 to 32
 TICKS = ((1 / 32, "1/32"), (1 / 8, "1/8"), (1 / 2, "½"), (1, "1"), (2, "2"), (8, "8"), (32, "32"))
+BUDGETS: dict[tuple[str, int], str] = {}  # by command and length of the history
 SECOND_TAB = ("App. B.4", "Table 8")
 
 # Every colour is the page's own: currentColor, the theme's variables, or the palette's.
@@ -76,7 +77,8 @@ STYLE = (
 .romae-board ul.leads{margin:.4em 0;padding-left:1.1em;font-size:.92em}
 .romae-board ul.leads li{margin:.25em 0;line-height:1.45}
 .romae-board .numbers{grid-column:1/-1;font-size:.92em;opacity:.9;padding-left:1.3em;font-variant-numeric:tabular-nums}
-.romae-board dl{display:grid;grid-template-columns:minmax(6em,9em) 1fr;gap:.25em .9em;margin:.4em 0 .9em 1.2em;font-size:.88em}
+.romae-board dl{display:grid;grid-template-columns:minmax(6em,9em) 1fr;gap:.25em .9em;
+ margin:.4em 0 .9em 1.2em;font-size:.88em}
 .romae-board dt{font-family:inherit;font-size:1em;font-weight:600;margin:0}
 .romae-board dd{margin:0;line-height:1.45;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
 .romae-board code{font-size:.92em;color:inherit;background:none;border:0;padding:0;overflow-wrap:anywhere}
@@ -229,7 +231,7 @@ def _strip(rows: Iterable[Row], quoted: Mapping[str, Claim] | None = None) -> st
             for style, name, value in _others(row, quoted or {}):
                 at = relative(claim, value)
                 words = f"{name}: {_ratio(at)}"
-                inside.append(f'<span class="tick {style}" style="left:{place(at):.1f}%" title="{_text(words)}"></span>')
+                inside.append(f'<span class="tick {style}"{_at(at)} title="{_text(words)}"></span>')
                 said.append(words)
     inside.append('<span class="one"></span>')
     for row in rows:
@@ -244,8 +246,12 @@ def _strip(rows: Iterable[Row], quoted: Mapping[str, Claim] | None = None) -> st
             mark, words = _dot(row.claim, row.ours, "", f"{before}ours with the paper's settings")
             inside.append(mark)
             said.append(words)
-    label = "; ".join(said) or "nothing recorded"
-    return f'<span class="romae-strip" role="img" aria-label="Relative to the paper: {_text(label)}">{"".join(inside)}</span>'
+    label = _text("Relative to the paper: " + ("; ".join(said) or "nothing recorded"))
+    return f'<span class="romae-strip" role="img" aria-label="{label}">{"".join(inside)}</span>'
+
+
+def _at(ratio: float) -> str:
+    return f' style="left:{place(ratio):.1f}%"'
 
 
 def _others(row: Row, quoted: Mapping[str, Claim]) -> list[tuple[str, str, float]]:
@@ -259,7 +265,7 @@ def _others(row: Row, quoted: Mapping[str, Claim]) -> list[tuple[str, str, float
         if summary:
             found.append((style, f"{name} ({suffix})", summary.mean))
     if best := quoted.get(claim.id):
-        found.append(("quoted", f"best quoted ({best.row if best.column in best.title else cell_name(best)})", best.value))
+        found.append(("quoted", f"best quoted ({cell_name(best)})", best.value))
     return found
 
 
@@ -301,12 +307,12 @@ def _key() -> str:
         one(f'<span class="tick optimum" {at}></span>', "best possible"),
     )  # fmt: skip
     return (
-        f'<div class="romae-key">{"".join(items)}</div><details class="small how"><summary><span class="name">The axis: '
-        "our error over the paper’s; left of 1 is better</span></summary><p>For accuracies and F-scores the error is what "
-        "is missing to 1; where targets are noisy and the rule says so, what is above the noise. Where a number describes "
-        "and does not score, the axis is the ratio of the two, and neither side is better. A triangle lies beyond the end "
-        "of the axis. The row of a claim has the marks of all its numbers; intervals, the paper’s spread and other "
-        "methods are easier to tell apart in the rows of the numbers.</p></details>"
+        f'<div class="romae-key">{"".join(items)}</div><details class="small how"><summary><span class="name">'
+        "The axis: our error over the paper’s; left of 1 is better</span></summary><p>For accuracies and F-scores the "
+        "error is what is missing to 1; where targets are noisy and the rule says so, what is above the noise. Where a "
+        "number describes and does not score, the axis is the ratio of the two, and neither side is better. A triangle "
+        "lies beyond the end of the axis. The row of a claim has the marks of all its numbers; the paper’s spread and "
+        "other methods stand in the rows of the numbers.</p></details>"
     )
 
 
@@ -348,7 +354,7 @@ def _cell(row: Row, rows: Iterable[Row], pages: str, style: str = "cell") -> str
     if row.ours:
         numbers += f" · ours {our_text(row.ours, claim)}" + (f" ({row.tier})" if row.tier != "paper" else "")
     if row.own:
-        numbers += f" · own settings {our_text(row.own, claim)}"
+        numbers += f" · own settings ({budget(row.own_records)}) {our_text(row.own, claim)}"
     name = cell_name(claim) if style == "row" else f"{claim.table}, {cell_name(claim)}"
     return (
         f'<details class="{style}" id="{claim.id}" data-outcome="{row.outcome.status}"><summary><span class="grid">'
@@ -368,7 +374,7 @@ def _facts(row: Row, best: Claim | None, pages: str) -> str:
         facts.append(("The paper's number", _text(_sentence(claim.note))))
     if best:
         facts.append(("Best quoted", f"{_text(cell_name(best))}: {_text(best.show())}; under its own protocol"))
-    for style, name, value in _others(row, {}):
+    for _, name, value in _others(row, {}):
         shown = claim.show_ours(Summary(value, None, None, 1, None, (value,)))
         facts.append((name.partition(" (")[0].capitalize(), f"{_text(name.partition(' (')[2][:-1])}: {_text(shown)}"))
     behind = (("Runs", row.records), ("With our settings", row.own_records))
@@ -388,6 +394,15 @@ def _facts(row: Row, best: Claim | None, pages: str) -> str:
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts) + "</dl>"
 
 
+def budget(records: Iterable[Record]) -> str:
+    """What the model of our own settings saw, which belongs to its name wherever it is shown."""
+    first = next(iter(records))
+    key = (first.command, len(first.history))
+    if key not in BUDGETS:  # a model is laid out for it, and several numbers share a run
+        BUDGETS[key] = budget_words(first)
+    return BUDGETS[key]
+
+
 def _runs(records: Iterable[Record]) -> str:
     """n, seeds, tier, data, precision, device, cost, commits."""
     records = list(records)
@@ -397,7 +412,7 @@ def _runs(records: Iterable[Record]) -> str:
     seconds = sum(record.wall_seconds for record in records)
     commits = "; ".join(dict.fromkeys(commit_words(record.commit) for record in records))
     parts = [
-        f"n = {len(records)} (seeds {seeds}), tier {first.tier}", budget_words(first), "; ".join(sorted(kinds)),
+        f"n = {len(records)} (seeds {seeds}), tier {first.tier}", budget(records), "; ".join(sorted(kinds)),
         f"{_time(seconds)} in all",
     ]  # fmt: skip
     return _text(f"{'; '.join(parts)}. Commits: {commits}.")
@@ -442,10 +457,10 @@ def _change(row: Row, pages: str) -> str:
     if status == "unknown":
         return "A copy of the paper's figure with its numbers."
     if row.tier != "paper":
-        needs = f"A run of the paper's protocol, for which the command stands above: {claim.needs}." if claim.needs else ""
         if claim.experiment not in EXPERIMENTS:
-            return _text(f"An experiment that is not in this version; it takes {claim.needs}.")
-        return _text(needs or "A run of the paper's protocol; the command stands above.")
+            return _text(f"An experiment that is not in this version. It takes {claim.needs} (an estimate).")
+        needs = f" It takes {claim.needs} (an estimate)." if claim.needs else ""
+        return _text(f"A run of the paper's protocol, whose command stands above.{needs}")
     parts = []
     if row.ours.n < LEAST:
         parts.append(_text(f"More runs: {row.ours.n} have no interval."))
@@ -479,12 +494,13 @@ def _problems(loaded, root: Path) -> str:
     if not (problems := problem_lines(loaded, root)):
         return ""
     items = "".join(f"<li><code>{_text(line)}</code></li>" for line in problems)
-    return f'<details class="small" role="note"><summary>Files under results/ that were not used: {len(problems)}</summary><ul>{items}</ul></details>'
+    words = f"Files under results/ that were not used: {len(problems)}"
+    return f'<details class="small"><summary><span class="name">{words}</span></summary><ul>{items}</ul></details>'
 
 
 def _sentence(text: str) -> str:
     """A capital and a stop."""
-    return text[:1].upper() + text[1:] + "" if text.endswith(".") else text[:1].upper() + text[1:] + "."
+    return text[:1].upper() + text[1:].removesuffix(".") + "."
 
 
 def _text(text: str) -> str:
@@ -507,7 +523,8 @@ def margins_html() -> str:
             size = f"{claim.margin / 10**claim.exponent:g} {claim.unit}".strip()
         kinds.setdefault((size, claim.margin_why), []).append(claim.table)
     body = "".join(
-        f'<tr><th scope="row">{_text(", ".join(dict.fromkeys(tables)))}</th><td>{_text(size)}</td><td>{_text(why)}</td></tr>'
+        f'<tr><th scope="row">{_text(", ".join(dict.fromkeys(tables)))}</th><td>{_text(size)}</td>'
+        f"<td>{_text(_sentence(why))}</td></tr>"
         for (size, why), tables in kinds.items()
     )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("Where", "Margin", "Why so much"))
@@ -528,8 +545,8 @@ def before_html(root: Path | None = None) -> str:
 
 
 def _old_counts(rows: Iterable[Row]) -> str:
-    found = [row.before for row in rows]
-    return ", ".join(f"{found.count(word)} {word}" for word in ("reproduced", "close", "not reproduced") if word in found)
+    found, words = [row.before for row in rows], ("reproduced", "close", "not reproduced")
+    return ", ".join(f"{found.count(word)} {word}" for word in words if word in found)
 
 
 def _table(head: str, body: str) -> str:

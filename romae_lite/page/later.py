@@ -21,8 +21,8 @@ SSM = dict(source="hibb2026ssm", read="file")
 LATER = (
     Later(
         benchmark="ELAsTiCC, F1, light curves alone", method="ATCAT", score="0.7179 ± 0.0028", source="tung2025atcat",
-        differs="the alert window, as an alert stream sees it: to be set beside the paper's numbers with the alert mask, "
-        "not beside those on all points",
+        differs="the alert window, as an alert stream sees it: to be set beside the paper's numbers with the alert "
+        "mask, not beside those on all points",
     ),
     Later(
         benchmark="ELAsTiCC, F1, light curves alone", method="ATCAT, a tenth of the labels", score="0.6744 ± 0.0006",
@@ -58,12 +58,12 @@ LATER = (
         **SSM, differs="a task that is not in the paper, in the protocol of t-PatchGNN; five seeds",
     ),
     Later(
-        benchmark="Forecasting, USHCN, MSE ×10⁻¹", method="t-PatchGNN", score="5.00 ± 0.04", source="zhang2024irregular",
-        differs="the same protocol, as collected by a third party", read="file",
+        benchmark="Forecasting, USHCN, MSE ×10⁻¹", method="t-PatchGNN", score="5.00 ± 0.04",
+        source="zhang2024irregular", differs="the same protocol, as collected by a third party", read="file",
     ),
     Later(
-        benchmark="Forecasting, USHCN, MSE ×10⁻¹", method="GraFITi", score="5.17 ± 0.11", source="yalavarthi2024grafiti",
-        differs="the same protocol, as collected by a third party", read="file",
+        benchmark="Forecasting, USHCN, MSE ×10⁻¹", method="GraFITi", score="5.17 ± 0.11",
+        source="yalavarthi2024grafiti", differs="the same protocol, as collected by a third party", read="file",
     ),
     Later(
         benchmark="Forecasting, human activity, MSE ×10⁻³", method="RoMAE, 7.8 M weights, no pre-training",
@@ -75,8 +75,8 @@ LATER = (
     ),
     Later(
         benchmark="Forecasting, two regimes with long gaps, R²", method="RoMAE", score="−0.004", **SSM,
-        differs="made-up series with raw time stamps and no pre-training: it predicts the mean. Its author suspects both; "
-        "chapter 04 shows what a unit of time can do",
+        differs="made-up series with raw time stamps and no pre-training: it predicts the mean. Its author suspects "
+        "both; chapter 04 shows what a unit of time can do",
     ),
 )  # fmt: skip
 
@@ -86,9 +86,8 @@ def later_markdown() -> str:
     lines = []
     for benchmark, group in groupby(LATER, key=lambda row: row.benchmark):
         lines += [f"**{benchmark}**", ""]
-        lines += [
-            f"- {row.method}: {row.score} {{cite:p}}`{row.source}` ({row.read}). {row.differs[:1].upper()}{row.differs[1:]}."
-            for row in group
-        ]
+        for row in group:
+            where = f"{{cite:p}}`{row.source}` ({row.read})"
+            lines.append(f"- {row.method}: {row.score} {where}. {row.differs[:1].upper()}{row.differs[1:]}.")
         lines.append("")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The paper's numbers and ours as a table, for a chapter: of some experiments. The page of the scoreboard is `board`."""
+"""The paper's numbers and ours in a table, of some experiments, for a chapter. The scoreboard's page is `board`."""
 
 import html
 from collections.abc import Sequence
@@ -15,10 +15,13 @@ from ..lab.report import (
     problem_lines,
     summary_line,
 )
-from .board import CHIP, chip
+from .board import CHIP, budget, chip
 
-# Every colour is the page's own: currentColor, or the theme's variables. An outcome is a word and a sign, then a colour.
-STYLE = CHIP + """
+# Every colour is the page's own: currentColor, or the theme's variables. An outcome is a word and a sign,
+# then a colour.
+STYLE = (
+    CHIP
+    + """
 .romae-scoreboard{--line:color-mix(in srgb,currentColor 20%,transparent)}
 .romae-scoreboard .wide{overflow-x:auto}
 .romae-scoreboard table{border-collapse:collapse;width:100%;font-size:.88em;color:inherit;background:none;margin:0}
@@ -46,10 +49,11 @@ STYLE = CHIP + """
 .romae-scoreboard td[data-label]::before{content:attr(data-label) ": ";opacity:.8}
 }
 """
+)
 
 
 def scoreboard_html(experiments: Sequence[str] | None = None, root: Path | None = None) -> str:
-    """The numbers of some experiments (None: of all), as one self-contained block. ValueError for an unknown experiment."""
+    """The numbers of some experiments (None: of all) in one self-contained block. ValueError for an unknown one."""
     root = Path(root or results_dir())
     loaded = load_all(root)
     found = joined(loaded, experiments)
@@ -86,7 +90,10 @@ def _html_mark(claim: Claim, notes: list[str]) -> str:
 
 def _html_row(row: Row, notes: list[str]) -> str:
     claim = row.claim
-    own = f'<span class="own">with our settings: {_text(our_text(row.own, claim))}</span>' if row.own else ""
+    own = ""
+    if row.own:
+        words = f"with our settings ({budget(row.own_records)}): {our_text(row.own, claim)}"
+        own = f'<span class="own">{_text(words)}</span>'
     commands = [line for command in (row.command, row.own_command) for line in command.splitlines()]
     command = "<br>".join(f"<code>{_text(line)}</code>" for line in commands)
     if command:

@@ -20,8 +20,8 @@ CLAIMS = (
                                           "very number for CRU; not verified"), "4.63 (1.07)"),
             ("CRU", QUOTED, "3.94 (0.21)"),
             ("S5", QUOTED, "3.41 (0.27)"),
-            ("RoMAE", dict(n=20, note="the authors' script prints 100 times the plain mean; the origin of 3.32 is unknown"),
-             "3.32 (0.13)"),
+            ("RoMAE", dict(n=20, note="the authors' script prints 100 times the plain mean; the origin of 3.32 is "
+                           "unknown"), "3.32 (0.13)"),
             ("RoMAE, as the script prints it", PRINTED, "3.32 (0.13)"),
         ),
     ),

@@ -13,8 +13,9 @@ CLAIMS = (
         "Table 1", "Position reconstruction, test MSE",
         dict(experiment="position", metric="mse", n=5, **SQUARED),
         (
-            ("with [CLS]", dict(cls=True, opponent="relative", needs="half a minute of an H100 a run")),
-            ("no [CLS]", dict(cls=False, better="equal", draw=DRAW, margin_share=0.0, **EXACT, note="every token of the input is the same, so that without "
+            ("with [CLS]", dict(cls=True, needs="half a minute of an H100 a run")),
+            ("no [CLS]", dict(cls=False, better="equal", draw=DRAW, margin_share=0.0, **EXACT,
+                               note="every token of the input is the same, so that without "
                               "[CLS] no model can do better than the variance of the positions")),
         ),
         (
@@ -26,7 +27,8 @@ CLAIMS = (
     *table(
         "Figure 2", "Position reconstruction over the range, absolute error",
         dict(experiment="position_range", source="E", better="equal", better_before="lower", n=5, **ROOT,
-             needs="half a minute of an H100 a run, or an hour and a half of a CPU core", note="the axis says MSE; what is plotted are absolute errors"),
+             needs="half a minute of an H100 a run, or an hour and a half of a CPU core",
+             note="the axis says MSE; what is plotted are absolute errors"),
         (
             ("mean", dict(metric="mae_mean")), ("median", dict(metric="mae_median")),
             ("central 80 %", dict(metric="mae_central")), ("first point", dict(metric="mae_first")),
