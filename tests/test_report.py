@@ -283,7 +283,7 @@ def test_page_and_terminal_give_the_same_outcomes(tmp_path):
         assert f"{r.outcome.status:<15} {report.cell_name(r.claim)}" in text
     for claim in judged:
         mark = f"{report.MARKS[claim.status]} {claim.status}"
-        assert page.summaries[f"claim-{claim.statement.id}"] == f"{claim.statement.title}{mark}"
+        assert page.summaries[f"claim-{claim.statement.id}"] == f"{claim.statement.title}{mark} {claim.share}"
         assert f"{mark:<17} {claim.statement.title}: {claim.result}" in text
 
 

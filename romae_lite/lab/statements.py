@@ -195,6 +195,11 @@ class Judged:
     evidence: tuple[Evidence, ...]
 
     @property
+    def share(self) -> str:
+        """How much of the evidence could be judged."""
+        return f"{sum(e.outcome.status in JUDGED for e in self.evidence)} of {len(self.evidence)} judged"
+
+    @property
     def result(self) -> str:
         """One sentence: how much of the evidence could be judged, and how it came out."""
         found = [piece.outcome.status for piece in self.evidence]

@@ -70,6 +70,7 @@ STYLE = (
 .romae-board .claim>summary .name{font-weight:620}
 .romae-board .body{padding:.1em 0 1em 1.1em}
 .romae-board .body p{margin:.35em 0;line-height:1.5}
+.romae-board .share{display:block;font-size:.8em;opacity:.8;padding:.15em 0 0 .6em}
 .romae-board .cell{border-top:1px solid var(--line)}
 .romae-board .cell>summary{padding:.35em 0;font-size:.94em}
 .romae-board .cells{margin:.6em 0 0 -1.1em}
@@ -96,7 +97,8 @@ STYLE = (
 .romae-strip .own{background:var(--pst-color-background,Canvas)}
 .romae-strip .clip{border:0;border-radius:0;width:.9em;height:.9em;clip-path:polygon(0 50%,100% 0,100% 100%)}
 .romae-strip .clip.far{clip-path:polygon(100% 50%,0 0,0 100%)}
-.romae-strip .clip.own{background:color-mix(in srgb,var(--romae-blue) 35%,transparent)}
+.romae-strip .clip.own{background:color-mix(in srgb,var(--romae-blue) 35%,var(--pst-color-background,Canvas))}
+.romae-strip .interval.own{opacity:.45}
 .romae-strip .tick{height:1.1em;border-left:2.5px solid;transform:translate(-50%,-50%)}
 .romae-strip .optimum{color:var(--romae-vermillion);border-left-style:dashed}
 .romae-strip .opponent{color:var(--romae-green)}
@@ -122,6 +124,7 @@ STYLE = (
 .romae-board :is(.head,.grid){grid-template-columns:1fr auto}
 .romae-board .grid>.romae-strip{grid-column:1/-1}
 .romae-board .head>span:not(.romae-axis){display:none}
+.romae-board .share{text-align:right;padding-right:.6em}
 .romae-board .head>.romae-axis{grid-column:1/-1}
 .romae-board .body{padding-left:.3em}
 .romae-board .cells{margin-left:-.3em}
@@ -202,7 +205,7 @@ def _dot(claim: Claim, summary: Summary, style: str, words: str) -> tuple[str, s
     if summary.low is not None:
         ends = sorted(relative(claim, end) for end in (summary.low, summary.high))
         left, right = map(place, ends)
-        line = f'<span class="interval" style="left:{left:.1f}%;width:{right - left:.1f}%"></span>'
+        line = f'<span class="interval{style}" style="left:{left:.1f}%;width:{right - left:.1f}%"></span>'
         said += f" [{_ratio(ends[0])}, {_ratio(ends[1])}]"
     beyond = " clip" * (at < 2**-OCTAVES) + " clip far" * (at > 2**OCTAVES)
     return f'{line}<span class="dot{style}{beyond}" style="left:{place(at):.1f}%" title="{_text(said)}"></span>', said
@@ -341,7 +344,8 @@ def _claim(judged: Judged, by_id: Mapping[str, Row], cells) -> str:
     remark = f"<p>{_text(claim.remark)}</p>" if claim.remark else ""
     return (
         f'<details class="row claim" id="claim-{claim.id}" data-part="{claim.part}" data-outcome="{judged.status}">'
-        f'<summary><span class="grid"><span class="name">{_text(claim.title)}</span><span>{chip(judged.status)}</span>'
+        f'<summary><span class="grid"><span class="name">{_text(claim.title)}</span><span>{chip(judged.status)} '
+        f'<span class="share">{judged.share}</span></span>'
         f'{_strip(mine)}</span></summary><div class="body"><p><b>{_text(claim.sentence)}</b> '
         f"({_text(claim.source)})</p><p>{_text(judged.result)}</p>{remark}{leads}{shown}</div></details>"
     )
