@@ -81,7 +81,7 @@ class ELAsTiCC(Classification):
     source: str = setting("real", "the challenge's light curves, or made-up ones", choices=("real", "simulated"))
     alert_mask: bool = setting(False, "keep only what alerts have shown: from 30 days before the first (D34)")
     partition: str = setting(
-        "given", "ATAT's split, as the paper's, or one that the script has drawn: no verdict then",
+        "given", "ATAT's split, as the paper's, or one that the script has drawn: no outcome then",
         choices=("given", "drawn"),
     )  # fmt: skip
     fold: int = setting(0, "which of the five training sets (the authors trained on the first)", low=0, high=4)
