@@ -1,5 +1,7 @@
 """The built website, as files: no warnings, nothing foreign, nothing heavy, no dead link."""
 
+import csv
+import json
 import re
 import subprocess
 import sys
@@ -141,6 +143,18 @@ def test_internal_links_resolve(site, pages):
             assert target.is_file(), f"{path.relative_to(site)} links to {link}"
             if parts.fragment and target in pages and target != path:
                 assert unquote(parts.fragment) in pages[target].ids, f"{path.relative_to(site)} links to {link}"
+
+
+def test_all_results_are_one_table_beside_the_pages(root, site):
+    with (site / "results.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["record"] for row in rows} == {
+        path.relative_to(root / "results").as_posix() for path in (root / "results").glob("*/*.json")
+    }
+    described = json.loads((site / "results.schema.json").read_text(encoding="utf-8"))["fields"]
+    assert [field["name"] for field in described] == list(rows[0])
+    board = (site / "book" / "scoreboard.html").read_text(encoding="utf-8")
+    assert 'href="../results.csv"' in board and 'href="../results.schema.json"' in board
 
 
 def test_no_page_is_heavy(site, chapters):

@@ -174,6 +174,14 @@ class ChaptersDirective(Generated):
         return [container]
 
 
+def results_as_csv(app, error):
+    """All records as one table beside the pages, which link to it."""
+    if error is None and app.builder.format == "html":
+        from romae_lite.lab.export import export
+
+        export(Path(app.outdir) / "results.csv")
+
+
 def outdated(app, env, added, changed, removed):
     now = fingerprint()
     if getattr(env, "romae_fingerprint", now) == now:
@@ -205,5 +213,6 @@ def setup(app):
     for role in ("paper", "ours", "own", "outcome", "recorded"):
         app.add_role(role, number_role)
     app.connect("env-get-outdated", outdated)
+    app.connect("build-finished", results_as_csv)
     app.connect("html-page-context", drop_thebe, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
