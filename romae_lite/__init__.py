@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "tokens": ("Tokens", "collate", "patchify"),
+    "frames": ("from_table",),
     "masking": ("hide",),
     "rope": ("PositionEncoding",),
     "model": ("ModelConfig", "Size", "size", "RoMAE", "RoMAEPredictor", "interpolate", "save", "load"),

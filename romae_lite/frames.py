@@ -1,0 +1,261 @@
+"""From a table of measurements to tokens, and back to its units.
+
+A table is any data frame that narwhals knows (pandas, polars, pyarrow, …), in one of two shapes:
+
+    long   id  time  channel  value          wide   id  time  temperature  pressure
+           a   0.0   T        21.3                  a   0.0   21.3         NaN
+           a   0.4   p        1013                  a   0.4   NaN          1013
+
+Every measurement becomes one token: its value, at (time) or at (time, number of its channel).
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from . import checks
+from .tokens import Tokens, collate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """What turns tokens back into the table's units, and times into positions.
+
+    ids: of the samples, in the order of the tokens. origin (B,): the time of position 0, the first of each sample.
+    unit: time of one unit of position, in seconds where times are dates. mean, deviation (C,): of each channel.
+    notes: what was done to the table, in sentences.
+    """
+
+    ids: tuple[Hashable, ...]
+    channels: tuple[str, ...]
+    labels: tuple[Hashable, ...]
+    origin: np.ndarray
+    unit: float
+    mean: np.ndarray
+    deviation: np.ndarray
+    dates: bool
+    notes: tuple[str, ...]
+
+    def positions(self, sample: int, times: Any, channel: str | None = None) -> Tensor:
+        """Times of one sample (M,), numbers or dates as in the table, as positions (M, D) of its tokens."""
+        checks.whole("sample", sample, 0)
+        if sample >= len(self.ids):
+            raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
+        at = (_seconds("times", times)[0] - self.origin[sample]) / self.unit
+        if len(self.channels) == 1:
+            return torch.from_numpy(at)[:, None]
+        return torch.from_numpy(np.stack((at, np.full(len(at), float(self.number(channel)))), axis=-1))
+
+    def values(self, standardised: Any, channel: str | None = None) -> np.ndarray:
+        """Standardised numbers, of any shape, in the units of a channel."""
+        c = 0 if len(self.channels) == 1 else self.number(channel)
+        return np.asarray(standardised, dtype=np.float64) * self.deviation[c] + self.mean[c]
+
+    def number(self, channel: str | None) -> int:
+        checks.choice("channel", channel, self.channels)
+        return self.channels.index(channel)
+
+
+def from_table(
+    table: Any,
+    *,
+    time: str,
+    value: str | Sequence[str],
+    id: str | None = None,
+    channel: str | None = None,
+    label: str | None = None,
+    unit: float | None = None,
+) -> tuple[Tokens, Scale]:
+    """A long or wide table of measurements as tokens, one for each value that is there.
+
+    table    a data frame, or a mapping of columns
+    time     its column of times: numbers, or dates with or without a time zone (then in seconds)
+    value    its column of values; several names for a wide table, whose columns are the channels
+    id       the column that says which sample a row belongs to; None: one sample
+    channel  of a long table, the column that says what was measured; None: the same everywhere
+    label    the column of a sample's class, the same in all rows of a sample
+    unit     time of one unit of position; None: the median distance between neighbouring times of a sample, so that
+             the fastest pair of RoPE turns about one radian from one measurement to the next
+
+    Values are standardised, channel by channel. Missing values (None, NaN) are left out; of several values of one
+    channel at one time the mean is taken; rows may be in any order. `Scale.notes` says what was done.
+
+    Tokens: values (B, N, 1), positions (B, N, 1) time since a sample's first, or (B, N, 2) with the channel's number,
+    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`.
+
+    Raises TypeError for what is no table, ValueError naming column and row for columns that are missing, times that are
+    no times, values that are no numbers, samples of several classes, and tables with nothing in them.
+    """
+    columns = _columns(table)
+    wide = not isinstance(value, str)
+    names = list(value) if wide else [value]
+    if wide and channel is not None:
+        raise ValueError(f"channel is {channel!r}, but value names {len(names)} columns; a wide table needs no channel")
+    for what, name in (
+        ("time", time),
+        ("id", id),
+        ("channel", channel),
+        ("label", label),
+        *(("value", v) for v in names),
+    ):
+        if name is not None and name not in columns:
+            raise ValueError(f"{what} is {name!r}, which is no column; the table has {', '.join(map(str, columns))}")
+    when, dates = _seconds(time, columns[time])
+    rows, notes = len(when), []
+    if not rows:
+        raise ValueError("table has no rows")
+    whose = np.asarray(columns[id], dtype=object) if id is not None else np.full(rows, 0, dtype=object)
+    numbers = [_numbers(name, columns[name]) for name in names]
+    if wide:
+        what, number = np.repeat(np.array(names, dtype=object), rows), np.concatenate(numbers)
+        when, whose = np.tile(when, len(names)), np.tile(whose, len(names))
+    else:
+        what = np.asarray(columns[channel], dtype=object) if channel is not None else np.full(rows, value, dtype=object)
+        number = numbers[0]
+    for name, column in ((id, whose), (channel, what)):
+        if name is not None and (lost := _missing(column)).any():
+            raise ValueError(f"{name} of row {int(np.flatnonzero(lost)[0])} is missing; every row needs one")
+    there = ~np.isnan(number)
+    if not there.any():
+        raise ValueError(f"{', '.join(names)}: no value is there; nothing can be learnt from an empty table")
+    if not there.all():
+        notes.append(f"{int((~there).sum())} missing values left out of {len(there)}.")
+    ids, sample = _numbered(whose[there])
+    channels, kind = _numbered(what[there])
+    gone = len({*whose.tolist()}) - len(ids)
+    if gone:
+        notes.append(f"{gone} samples without any value left out.")
+    when, number = when[there], number[there]
+    if not wide and (np.diff(when)[np.diff(sample) == 0] < 0).any():
+        notes.append("Rows sorted by time.")
+    sample, when, kind, number, doubles = _merged(sample, when, kind, number)
+    if doubles:
+        notes.append(f"{doubles} values at a time and channel that had one already: means taken.")
+    count = np.bincount(kind)
+    mean = np.bincount(kind, number) / count
+    deviation = np.sqrt(np.bincount(kind, (number - mean[kind]) ** 2) / count)
+    for c in np.flatnonzero(deviation <= 1e-12 * np.abs(mean)):
+        notes.append(f"{channels[c]} never varies, and is not divided by its deviation.")
+        deviation[c] = 1.0
+    start = np.flatnonzero(np.diff(sample, prepend=-1))
+    origin = when[start]
+    unit = _typical(sample, when) if unit is None else unit
+    checks.number("unit", unit, lambda v: v > 0, "be positive")
+    at = (when - origin[sample]) / unit
+    axes = [at] if len(channels) == 1 else [at, kind.astype(np.float64)]
+    position, standard = np.stack(axes, axis=-1), ((number - mean[kind]) / deviation[kind])[:, None]
+    parts = zip(np.split(standard, start[1:]), np.split(position, start[1:]), strict=True)
+    classes, aux = (), {}
+    if label is not None:
+        classes, aux["label"] = _labels(label, columns[label], columns[id] if id is not None else [0] * rows, ids)
+    scale = Scale(
+        ids=ids, channels=tuple(map(str, channels)), labels=classes, origin=origin, unit=float(unit), mean=mean,
+        deviation=deviation, dates=dates, notes=tuple(notes),
+    )  # fmt: skip
+    return collate([(torch.from_numpy(v).float(), torch.from_numpy(p)) for v, p in parts], **aux), scale
+
+
+def _columns(table: Any) -> dict[str, np.ndarray]:
+    """Columns by name, as numpy arrays."""
+    if isinstance(table, Mapping):
+        found = {name: np.asarray(column) for name, column in table.items()}
+        if len({len(column) for column in found.values()}) > 1:
+            raise ValueError(f"table has columns of {sorted({len(c) for c in found.values()})} rows; they must agree")
+        return found
+    try:
+        import narwhals.stable.v1 as nw
+
+        frame = nw.from_native(table, eager_only=True)
+    except ImportError as error:
+        raise ImportError("data frames need narwhals: pip install narwhals; or give a mapping of columns") from error
+    except TypeError as error:
+        raise TypeError(f"table is of type {type(table).__name__}; it must be a data frame or a mapping") from error
+    found = {}
+    for name in frame.columns:
+        column = frame[name]
+        if isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone:  # numpy knows no time zones: to UTC
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        found[name] = column.to_numpy()
+    return found
+
+
+def _seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
+    """Times (N,) as float64, and whether they were dates: then seconds since 1970."""
+    times = np.asarray(times)
+    if times.dtype == object and len(times) and all(hasattr(t, "timestamp") for t in times):
+        return np.array([t.timestamp() for t in times]), True
+    if times.ndim != 1:
+        raise ValueError(f"{name} has shape {times.shape}; times are one-dimensional")
+    if times.dtype.kind == "M":
+        if (lost := np.isnat(times)).any():
+            raise ValueError(f"{name} of row {int(np.flatnonzero(lost)[0])} is missing; every row needs a time")
+        return times.astype("datetime64[ns]").astype(np.int64) / 1e9, True
+    found = _numbers(name, times)
+    if (lost := np.isnan(found)).any():
+        raise ValueError(f"{name} of row {int(np.flatnonzero(lost)[0])} is missing; every row needs a time")
+    return found, False
+
+
+def _numbers(name: str, column: Any) -> np.ndarray:
+    """A column of numbers, float64, NaN where one is missing."""
+    column = np.asarray(column)
+    if column.dtype.kind not in "biuf":
+        found = np.full(len(column), np.nan)
+        for i, item in enumerate(column.tolist()):
+            if not (item is None or _missing(np.array([item], dtype=object))[0]):
+                if isinstance(item, str | bytes) or not np.isscalar(item):
+                    raise ValueError(f"{name} of row {i} is {item!r}; it must be a number")
+                found[i] = item
+        column = found
+    column = column.astype(np.float64)
+    if (endless := np.isinf(column)).any():
+        raise ValueError(f"{name} of row {int(np.flatnonzero(endless)[0])} is infinite; leave it out")
+    return column
+
+
+def _missing(column: np.ndarray) -> np.ndarray:
+    """None, NaN, NaT and pandas' NA: what does not equal itself, or refuses to say."""
+    return np.array([item is None or (item != item) is not False for item in column.tolist()], dtype=bool)
+
+
+def _numbered(column: np.ndarray) -> tuple[tuple, np.ndarray]:
+    """Different entries in the order of their first appearance, and which of these each is."""
+    seen: dict = {}
+    index = np.array([seen.setdefault(item, len(seen)) for item in column.tolist()])
+    return tuple(seen), index
+
+
+def _merged(sample: np.ndarray, when: np.ndarray, kind: np.ndarray, number: np.ndarray) -> tuple:
+    """All sorted by sample, time and channel; equal ones are averaged. Last: how many values that took away."""
+    order = np.lexsort((kind, when, sample))
+    sample, when, kind, number = sample[order], when[order], kind[order], number[order]
+    new = (np.diff(sample, prepend=-1) != 0) | (np.diff(when, prepend=np.nan) != 0) | (np.diff(kind, prepend=-1) != 0)
+    group = np.cumsum(new) - 1
+    mean = np.bincount(group, number) / np.bincount(group)
+    return sample[new], when[new], kind[new], mean, len(number) - len(mean)
+
+
+def _typical(sample: np.ndarray, when: np.ndarray) -> float:
+    """The median distance between neighbouring different times of one sample; 1 where nobody has two."""
+    gaps = np.diff(when)[np.diff(sample) == 0]
+    gaps = gaps[gaps > 0]
+    return float(np.median(gaps)) if len(gaps) else 1.0
+
+
+def _labels(name: str, column: np.ndarray, whose: Any, ids: tuple) -> tuple[tuple, Tensor]:
+    """The classes, sorted, and each sample's: (B,) long."""
+    of: dict = {}
+    for i, (sample, item) in enumerate(zip(np.asarray(whose, dtype=object).tolist(), column.tolist(), strict=True)):
+        if _missing(np.array([item], dtype=object))[0]:
+            raise ValueError(f"{name} of row {i} is missing; every row needs one")
+        if of.setdefault(sample, item) != item:
+            raise ValueError(f"{name} of sample {sample!r} is both {of[sample]!r} and {item!r}; it must be one class")
+    try:
+        classes = tuple(sorted(set(of.values())))
+    except TypeError as error:
+        raise ValueError(f"{name} mixes types that have no order; write all classes as text or as numbers") from error
+    return classes, torch.tensor([classes.index(of[sample]) for sample in ids])

@@ -1,0 +1,141 @@
+"""Tables as people have them: long and wide, pandas and polars-like, with holes, dates, doubles and no order."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import torch
+
+from romae_lite import from_table
+
+
+def table(rng: np.random.Generator, samples: int = 4, channels: tuple[str, ...] = ("T", "p")) -> pd.DataFrame:
+    """Irregular measurements of several channels, in no order."""
+    rows = [
+        (f"s{i}", t, channel, rng.normal(20 if channel == "T" else 1000, 3 if channel == "T" else 40))
+        for i in range(samples)
+        for channel in channels
+        for t in rng.uniform(100 * i, 100 * i + 20, rng.integers(5, 12))
+    ]
+    frame = pd.DataFrame(rows, columns=["who", "when", "what", "value"])
+    return frame.sample(frac=1, random_state=0).reset_index(drop=True)
+
+
+def by_hand(frame: pd.DataFrame) -> dict:
+    """{(sample, time, channel): value}, one row after the other."""
+    return {(r.who, r.when, r.what): r.value for r in frame.itertuples()}
+
+
+def back(tokens, scale) -> dict:
+    """The same, from the tokens."""
+    found = {}
+    for b, name in enumerate(scale.ids):
+        real = tokens.real[b]
+        for value, position in zip(tokens.values[b, real, 0].tolist(), tokens.positions[b, real].tolist(), strict=True):
+            channel = scale.channels[int(position[1]) if len(position) > 1 else 0]
+            time = position[0] * scale.unit + scale.origin[b]
+            found[name, round(time, 6), channel] = float(scale.values(value, channel))
+    return found
+
+
+def test_every_measurement_is_a_token_and_comes_back_in_its_unit():
+    frame = table(np.random.default_rng(0))
+    tokens, scale = from_table(frame, id="who", time="when", channel="what", value="value", unit=0.5)
+    wanted = {(who, round(when, 6), what): value for (who, when, what), value in by_hand(frame).items()}
+    found = back(tokens, scale)
+    assert found.keys() == wanted.keys()
+    # values travel as float32, standardised: 1e-6 of a deviation of 40
+    assert all(found[key] == pytest.approx(wanted[key], abs=1e-3) for key in wanted)
+    assert tokens.positions.shape[-1] == 2 and "Rows sorted by time." in scale.notes
+    for b in range(len(tokens)):
+        at = tokens.positions[b, tokens.real[b], 0]
+        assert at[0] == 0 and (at.diff() >= 0).all()
+    for c, name in enumerate(scale.channels):
+        mine = torch.cat([tokens.values[b, tokens.real[b] & (tokens.positions[b, :, 1] == c), 0] for b in range(4)])
+        assert mine.mean() == pytest.approx(0, abs=1e-5) and mine.std(correction=0) == pytest.approx(1, abs=1e-5), name
+
+
+def test_wide_is_long():
+    frame = table(np.random.default_rng(1))
+    wide = frame.pivot(index=["who", "when"], columns="what", values="value").reset_index()
+    a, of_long = from_table(frame, id="who", time="when", channel="what", value="value")
+    b, of_wide = from_table(wide, id="who", time="when", value=["T", "p"])
+    assert sorted(back(a, of_long)) == sorted(back(b, of_wide)) and of_long.unit == of_wide.unit
+    assert any("missing values left out" in note for note in of_wide.notes)
+
+
+@pytest.mark.parametrize("make", [pa.Table.from_pandas, lambda f: {name: f[name].to_numpy() for name in f.columns}])
+def test_other_frames_are_the_same_table(make):
+    frame = table(np.random.default_rng(2))
+    arguments = dict(id="who", time="when", channel="what", value="value")
+    (a, one), (b, two) = from_table(frame, **arguments), from_table(make(frame), **arguments)
+    assert torch.equal(a.values, b.values) and torch.equal(a.positions, b.positions) and one.ids == two.ids
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York"])
+def test_dates_are_seconds(zone):
+    when = pd.date_range("2024-03-09 22:00", periods=8, freq="90min", tz=zone)  # clocks go forward in New York
+    frame = pd.DataFrame({"when": when, "x": np.arange(8.0)})
+    tokens, scale = from_table(frame, time="when", value="x")
+    assert scale.dates and scale.unit == 5400 and tokens.positions[0, :, 0].tolist() == list(range(8))
+    assert scale.origin[0] == when[0].timestamp()
+    asked = scale.positions(0, [datetime.datetime.fromtimestamp(when[0].timestamp() + 2700, datetime.UTC)])
+    assert asked.tolist() == [[0.5]]
+
+
+def test_holes_doubles_and_constants():
+    frame = pd.DataFrame(
+        {"when": [3.0, 1.0, 1.0, 2.0, 5.0], "x": [4.0, 1.0, 3.0, np.nan, 6.0], "flat": [7.0, 7.0, 7.0, 7.0, None]}
+    )
+    tokens, scale = from_table(frame[["when", "x"]], time="when", value="x")
+    assert scale.values(tokens.values[0, :, 0]) == pytest.approx([2.0, 4.0, 6.0]) and scale.unit == 2
+    text = " ".join(scale.notes)
+    assert "1 missing values left out of 5." in text and "1 values at a time and channel that had one already" in text
+    tokens, scale = from_table(frame, time="when", value="flat")
+    assert not tokens.values.any() and "flat never varies" in " ".join(scale.notes)
+    assert scale.values(tokens.values[0, :, 0]).tolist() == [7.0, 7.0, 7.0]
+
+
+def test_labels_are_classes_of_samples():
+    frame = table(np.random.default_rng(3))
+    kinds = {"s0": "cat", "s1": "dog", "s2": "cat", "s3": "bee"}
+    frame["kind"] = frame.who.map(kinds)
+    tokens, scale = from_table(frame, id="who", time="when", channel="what", value="value", label="kind")
+    assert scale.labels == ("bee", "cat", "dog")
+    assert [scale.labels[i] for i in tokens.aux["label"]] == [kinds[name] for name in scale.ids]
+    frame.loc[0, "kind"] = "eel"
+    with pytest.raises(ValueError, match="kind of sample '.*' is both"):
+        from_table(frame, id="who", time="when", channel="what", value="value", label="kind")
+
+
+GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
+
+
+@pytest.mark.parametrize(
+    "changes, arguments, said",
+    [
+        ({}, dict(time="t"), "time is 't', which is no column; the table has when, x, who"),
+        ({}, dict(value="y"), "value is 'y', which is no column"),
+        ({"when": [0.0, None]}, {}, "when of row 1 is missing; every row needs a time"),
+        ({"when": ["noon", "dusk"]}, {}, "when of row 0 is 'noon'; it must be a number"),
+        ({"when": np.array(["2024-01-01", "NaT"], "datetime64[s]")}, {}, "when of row 1 is missing"),
+        ({"x": ["1,5", "2"]}, {}, "x of row 0 is '1,5'; it must be a number"),
+        ({"x": [1.0, np.inf]}, {}, "x of row 1 is infinite"),
+        ({"x": [None, np.nan]}, {}, "no value is there"),
+        ({"who": ["a", None]}, dict(id="who"), "who of row 1 is missing"),
+        ({}, dict(unit=0.0), "unit is 0.0; it must be positive"),
+        ({"x": [1.0]}, {}, "columns of [1, 2] rows"),
+        ({}, dict(value=["x"], channel="who"), "a wide table needs no channel"),
+    ],
+)
+def test_what_is_wrong_is_named(changes, arguments, said):
+    with pytest.raises(ValueError, match=".*") as error:
+        from_table(GOOD | changes, **dict(time="when", value="x") | arguments)
+    assert said in str(error.value)
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(TypeError, match="table is of type int"):
+        from_table(3, time="when", value="x")
