@@ -59,7 +59,7 @@ class Claim:
     quoted: bool = False  # the number of another method, which the paper took from elsewhere
     note: str = ""
     n: int | None = None  # runs behind the paper's standard deviation
-    cases: int | None = None  # of the test set, where the score is a share of them
+    cases: int | None = None  # of the test set, where the score is a share of them, or nearly: a macro F-score
     draw: float = 0.0  # standard error that the paper's value owes to its one test set
     floor: tuple[float, float] | None = None  # noise of the targets, theirs and ours: errors are compared above it
     margin: float = 0.0  # a difference that no reader would act on
