@@ -274,12 +274,12 @@ def _others(row: Row, quoted: Mapping[str, Claim]) -> list[tuple[str, str, float
 
 def best_quoted(claim: Claim, rows: Iterable[Row]) -> Claim | None:
     """The best of the other methods' numbers that the paper sets beside this one: same table, same task. None where
-    they are in another unit (the note says so), or there are none."""
+    they are in another unit, or there are none."""
     others = [
         row.claim for row in rows
         if row.claim.quoted and row.claim.table == claim.table and row.claim.metric == claim.metric
         and (row.claim.column == claim.column or row.claim.row == claim.row or not row.claim.column)
-        and "units" not in row.claim.note
+        and not row.claim.not_comparable
     ]  # fmt: skip
     sign = -1 if claim.better == "higher" else 1
     return min(others, key=lambda other: sign * other.value, default=None)
