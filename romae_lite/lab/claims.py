@@ -69,6 +69,7 @@ class Claim:
     needs: str = ""  # what a run takes that has not been made: an estimate
     optimum: str = ""  # of the records' metrics, <metric>_<optimum> is the best possible predictor's
     opponent: str = ""  # and <metric>_<opponent> the strongest other method's
+    also: tuple[str, ...] = ()  # other metrics of the same runs that say more, shown beside
     better_before: str = ""  # what ``better`` was under the rule of before November 2026, where that differs
 
     @property

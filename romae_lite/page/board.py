@@ -385,6 +385,8 @@ def _facts(row: Row, best: Claim | None, pages: str) -> str:
     for title, records in behind:
         if records:
             facts.append((title, _runs(records)))
+    if also := _also(row):
+        facts.append(("Says more", _text(also)))
     if row.command or row.own_command:
         facts.append(("Commands", _commands(row)))
     if claim.margin_why:
@@ -426,6 +428,17 @@ def _time(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _also(row: Row) -> str:
+    """Other metrics of the same runs, with the strongest opponent's."""
+    records, said = row.records if row.tier == "paper" else row.own_records, []
+    for metric in row.claim.also:
+        if mine := summary_of(records, metric):
+            rival = summary_of(records, f"{metric}_{row.claim.opponent}")
+            against = f" ({row.claim.opponent}: {rival.text()})" if rival else ""
+            said.append(f"{metric} {mine.text()}{against}, n = {mine.n}")
+    return "; ".join(said)
 
 
 def _commands(row: Row) -> str:
