@@ -2,6 +2,7 @@
 on numbers that exist."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -282,6 +283,14 @@ def test_roles_take_numbers_from_the_records(tmp_path, monkeypatch):
         prose.ours("table-0")
     with pytest.raises(ValueError, match="outcome is 'wrong'"):
         prose.claims_markdown(["wrong"])
+
+
+def test_no_result_is_typed_in_the_report(root):
+    """Digits stand in roles, in names of tables and sections, and in the label of a frequency; nowhere else."""
+    text = (root / "book" / "what_we_found.md").read_text(encoding="utf-8")
+    text = re.sub(r"\{[\w:]+\}`[^`]*`|```\{.*?```", "", text, flags=re.S)
+    text = re.sub(r"Tables? \d+|D\.\d|12 Hz|ESC-50", "", text)
+    assert re.findall(r".{0,30}\d.{0,30}", text) == []
 
 
 def test_every_claim_is_told_once_by_its_outcome(tmp_path, monkeypatch):

@@ -267,6 +267,7 @@ def filled(root):
         save(root, "position", {"mse": 0.06 + 1e-3 * seed}, seed=seed)
         save(root, "position", {"mse": 200.0 + seed}, seed=seed, settings={"cls": False})
         save(root, "pendulum", {"mse": 0.032, "mse_authors": 3.2 + 0.1 * seed}, seed=seed)
+    save(root, "physionet", {"mse": 0.5, "mae": 0.34, "mae_boosted": 0.35}, preset="best")
     save(root, "sizes", {"parameters": 4_673_521.0}, settings={"size": "tiny"})
 
 
@@ -300,6 +301,7 @@ def test_page_holds_every_number_once_and_what_stands_behind_it(tmp_path):
         "n = 3 (seeds 0, 1, 2), tier paper",
         "a difference of more than",
         "Could have seen",
+        "mae 0.340 (boosted: 0.350), n = 1",
         "best possible (bayes): 0.82 ×",
     ):
         assert part in html  # fmt: skip

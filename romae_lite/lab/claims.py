@@ -59,7 +59,7 @@ class Claim:
     quoted: bool = False  # the number of another method, which the paper took from elsewhere
     note: str = ""
     n: int | None = None  # runs behind the paper's standard deviation
-    cases: int | None = None  # of the test set, where the score is a share of them
+    cases: int | None = None  # of the test set, where the score is a share of them, or nearly: a macro F-score
     draw: float = 0.0  # standard error that the paper's value owes to its one test set
     floor: tuple[float, float] | None = None  # noise of the targets, theirs and ours: errors are compared above it
     margin: float = 0.0  # a difference that no reader would act on
@@ -69,6 +69,7 @@ class Claim:
     needs: str = ""  # what a run takes that has not been made: an estimate
     optimum: str = ""  # of the records' metrics, <metric>_<optimum> is the best possible predictor's
     opponent: str = ""  # and <metric>_<opponent> the strongest other method's
+    also: tuple[str, ...] = ()  # other metrics of the same runs that say more, shown beside
     better_before: str = ""  # what ``better`` was under the rule of before November 2026, where that differs
 
     @property

@@ -274,12 +274,12 @@ def _others(row: Row, quoted: Mapping[str, Claim]) -> list[tuple[str, str, float
 
 def best_quoted(claim: Claim, rows: Iterable[Row]) -> Claim | None:
     """The best of the other methods' numbers that the paper sets beside this one: same table, same task. None where
-    they are in another unit (the note says so), or there are none."""
+    they are in another unit, or there are none."""
     others = [
         row.claim for row in rows
         if row.claim.quoted and row.claim.table == claim.table and row.claim.metric == claim.metric
         and (row.claim.column == claim.column or row.claim.row == claim.row or not row.claim.column)
-        and "units" not in row.claim.note
+        and not row.claim.not_comparable
     ]  # fmt: skip
     sign = -1 if claim.better == "higher" else 1
     return min(others, key=lambda other: sign * other.value, default=None)
@@ -385,6 +385,8 @@ def _facts(row: Row, best: Claim | None, pages: str) -> str:
     for title, records in behind:
         if records:
             facts.append((title, _runs(records)))
+    if also := _also(row):
+        facts.append(("Says more", _text(also)))
     if row.command or row.own_command:
         facts.append(("Commands", _commands(row)))
     if claim.margin_why:
@@ -426,6 +428,17 @@ def _time(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _also(row: Row) -> str:
+    """Other metrics of the same runs, with the strongest opponent's."""
+    records, said = row.records if row.tier == "paper" else row.own_records, []
+    for metric in row.claim.also:
+        if mine := summary_of(records, metric):
+            rival = summary_of(records, f"{metric}_{row.claim.opponent}")
+            against = f" ({row.claim.opponent}: {rival.text()})" if rival else ""
+            said.append(f"{metric} {mine.text()}{against}, n = {mine.n}")
+    return "; ".join(said)
 
 
 def _commands(row: Row) -> str:
