@@ -198,7 +198,6 @@ def test_spectrum_agrees_with_python(visit):  # noqa: F811
 def test_spectrum_points_and_peaks_stand_where_the_data_say(visit):  # noqa: F811
     made = figure("spectrum")
     page = visit(made.html())
-    page.get_by_role("button", name="second sine").click()
     now = state(page)
     assert len(now["frequencies"]) == 1
     truth, filled, hidden = spectrum.series(made.data, spectrum.key(now["frequencies"]), 1, 0)

@@ -120,7 +120,7 @@ def test_kernel_is_what_a_query_and_key_of_that_shape_score(preset, axes):
 def test_no_weight_is_above_the_largest(visit):  # noqa: F811
     """At reach 1500 the peak is far narrower than a pixel; the probe stands on it."""
     page = visit(attention_kernel.explorable(preset="5 back", reach=1500).html())
-    assert state(page)["at"] == ["5.00"] and state(page)["score"] == "8.0000" and state(page)["weight"] == "1.0000"
+    assert state(page)["at"] == ["-5.00"] and state(page)["score"] == "8.0000" and state(page)["weight"] == "1.0000"
     page.locator("input[type=range]").fill("300")
     weights, phases = attention_kernel.shaped("5 back", 1)
     expected = math.exp(attention_kernel.score(weights, phases, (300.0,)) - 8)

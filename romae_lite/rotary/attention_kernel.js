@@ -1,6 +1,6 @@
 // Score against distance for a query and key whose pairs the reader weights and turns; on one axis a curve, on two a map.
 function explorable(root, data, kit) {
-  const state = {axes: data.axes, reach: data.reach, weights: [...data.weights], phases: [...data.phases], preset: data.preset, softmax: false, at: [5, 5]};
+  const state = {axes: data.axes, reach: data.reach, weights: [...data.weights], phases: [...data.phases], preset: data.preset, softmax: false, at: [-5, 5]};
   const TURN = 2 * Math.PI, n = data.weights.length;
   const thetas = () => data.thetas[state.axes], axis = i => Math.floor(i * state.axes / n);
   const part = (a, d) => thetas().reduce((sum, theta, i) => axis(i) === a ? sum + state.weights[i] * Math.cos(theta * d + state.phases[i]) : sum, 0);

@@ -94,8 +94,8 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal", pa
         height=150,
         fallback=still(query, key, vectors),
         title="Two tokens on a line",
-        caption="Drag the query, the key, or the bar between them, which moves both. Each dial is one pair of "
-        "channels, with the hand of the query and the hand of the key; below it stands what the pair adds to the "
-        "score. Begin with one dial and add the others. Moving both turns all hands and leaves every angle between them as it is. The dashed dial is a pair "
-        "that p-RoPE does not turn: it adds the same at any distance.",
+        caption="Begin with one dial and add the others. Drag the query, the key, or the bar between them, which moves "
+        "both. Each dial is one pair of channels, with the hand of the query and the hand of the key; below it stands "
+        "what the pair adds to the score. Moving both turns all hands and leaves every angle between them as it is. A "
+        "dashed dial is a pair that does not turn: it adds the same at any distance.",
     )
