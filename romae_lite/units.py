@@ -1,6 +1,7 @@
 """In which unit positions should be given: the rule of chapter 04, with its reasons."""
 
 import math
+import textwrap
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,13 +44,11 @@ class Unit:
             f"{'the fastest pair turns, in radians':<36} {'as given':>10} {'divided':>10}",
             *(f"  {name:<34} {length:>10.4g} {length / self.value:>10.4g}" for name, length in rows),
         ]
-        lines += [f"\n{problem}" for problem in self.problems]
+        lines += ["\n" + textwrap.fill(problem, 84) for problem in self.problems]
         return "\n".join(lines)
 
 
-def suggest_unit(
-    times: Sequence | np.ndarray, *, head_dim: int = 60, p: float = 0.75, base: float = 10_000.0
-) -> Unit:  # fmt: skip
+def suggest_unit(times: Sequence | np.ndarray, *, head_dim: int = 60, p: float = 0.75, base: float = 10_000.0) -> Unit:
     """The unit in which typical neighbours are one apart, so that RoPE's fastest pair turns one radian between them.
 
     times: one series (N,), several of one length (B, N), or a list of series (N_b,), in any order, any real unit.
@@ -68,6 +67,14 @@ def suggest_unit(
     turning = frequencies(head_dim, p, base)
     number("p", p, lambda _: bool((turning > 0).any()), f"turn at least one of the {head_dim // 2} pairs")
     reach = 2 * math.pi / float(turning[turning > 0][-1])
+    problems = _problems(unit, span, reach)
+    for problem in problems:
+        warnings.warn(problem, stacklevel=2)
+    return Unit(value=unit, shortest=shortest, longest=longest, span=span, reach=reach, problems=tuple(problems))
+
+
+def _problems(unit: float, span: float, reach: float) -> list[str]:
+    """What is wrong with the times as they are, and what no unit can mend."""
     problems = []
     if span < 1:
         problems.append(
@@ -83,11 +90,7 @@ def suggest_unit(
             f"Divided, a series is {span / unit:,.0f} long, and the slowest turning pair comes round after "
             f"{reach:,.0f}: far ends alias. A larger base, or a coarser unit, trades the short distances for the long."
         )
-    for problem in problems:
-        warnings.warn(problem, stacklevel=2)
-    return Unit(
-        value=unit, shortest=shortest, longest=longest, span=span, reach=reach, problems=tuple(problems)
-    )  # fmt: skip
+    return problems
 
 
 def _listed(times) -> list[np.ndarray]:

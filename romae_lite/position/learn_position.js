@@ -44,8 +44,7 @@ function explorable(root, data, kit) {
 
   root.append(kit.el("style", {}, `
     .romae-explorable .lp-top{display:flex;flex-wrap:wrap;gap:.4rem .7rem;align-items:center;margin:0 0 .5rem}
-    .romae-explorable .lp-go{background:var(--romae-blue);border-color:var(--romae-blue);color:var(--romae-ground);font-weight:650}
-    .romae-explorable .lp-go:hover{background:var(--romae-blue);filter:brightness(1.1)}
+    .romae-explorable .lp-go{border:2px solid var(--romae-blue);color:var(--romae-blue);font-weight:650}
     .romae-explorable .lp-numbers{display:flex;flex-wrap:wrap;gap:.1rem 1.4rem;margin:.2rem 0;font-size:.95em;font-variant-numeric:tabular-nums}
     .romae-explorable .lp-numbers b{font-weight:650;display:inline-block;min-width:3.4em}`));
   const flip = name => () => { state[name] = !state[name]; fresh(); update(); };

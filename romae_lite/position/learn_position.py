@@ -18,7 +18,7 @@ from .experiment import Position
 SCRIPT = Path(__file__).with_suffix(".js")
 MODEL = {"dim": 16, "heads": 2, "depth": 2, "ff": 32, "p": 0.75, "base": 10_000.0}
 LR, BATCH, EVERY = 0.01, 32, 15  # Adam's peak rate, samples a step, steps between two looks at the test samples
-TESTS = 60
+TESTS = 150
 
 
 def levels(tests: np.ndarray, low: float, high: float) -> dict[str, float]:
@@ -67,6 +67,6 @@ def explorable(steps: int = 400) -> Explorable:
         title="Train a model to say where it is",
         caption="Set the three switches, guess what will happen, and press Train: a model of four thousand weights "
         "learns in this page, a few seconds for a run. Black: ten tokens of a sample that it was not trained on. Blue: "
-        "where it says that they are. Below, its error on sixty such samples; earlier runs stay in grey. Dotted: the "
-        "error of who knows nothing. Orange, dashed: the best possible from differences alone, on the same samples.",
+        f"where it says that they are. Below, its error on {TESTS} such samples; earlier runs stay in grey. Dotted: "
+        "the error of who knows nothing. Orange, dashed: the best possible from differences alone, on these samples.",
     )
