@@ -14,6 +14,7 @@ _HOMES = {
     "rope": ("PositionEncoding",),
     "model": ("ModelConfig", "Size", "size", "RoMAE", "RoMAEPredictor", "interpolate", "save", "load"),
     "training": ("Recipe", "fit"),
+    "units": ("suggest_unit",),
 }
 __all__ = [name for names in _HOMES.values() for name in names]  # noqa: PLE0605
 

@@ -12,10 +12,10 @@ NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipy
 
 # Parameters that make a chapter's own run small. Every chapter is here: test_notebooks compares.
 SMALL = {
-    "01_rope": {"n_train": 320},
-    "02_cls": {"epochs": 1, "n_train": 640, "n_valid": 100, "n_test": 400},
+    "01_rope": {"tokens": 12},
     "03_autoencoder": {"epochs": 1, "n_train": 640},
-    "04_frequencies": {"epochs": 1, "n_train": 640, "n_test": 50, "per_group": 20},
+    "03_cls": {"epochs": 1, "n_train": 640, "n_valid": 100, "n_test": 400},
+    "04_units": {"epochs": 1, "n_train": 640, "n_test": 50, "per_group": 20},
     "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},
     "06_synthetic": {"n_train": 640, "n_valid": 50, "n_test": 200},
     "07_physionet": {"patients": 100, "epochs": 1},

@@ -198,13 +198,11 @@ RECORDED = {
     "uea": ("uea", "best", of("uea", "made_up"), {"accuracy": 0.5}),
     "synthetic": ("synthetic", "mini", of("synthetic", "left"), {"mse_clean": 0.5, "mse_clean_gp": 0.4}),
     "moving_tokens": ("position", "best", of("cls", "made_up", 1.0), {"mse": 0.5}),
-    "position_error": ("position", "best", of("cls", "made_up", 1.0), {"mse": 0.5}),
     "spectrum": ("frequencies", "small", of("frequencies", "arrays", 1.0), {"mse": 0.5}),
     "position_scale": ("frequencies", "small", of("frequencies", "arrays", 1.0), of("frequencies", "metrics", 1, 0)),
 }
 NOT_DRAWN = {  # kept for other figures
     "spirals": {"theta", "chirality"}, "moving_tokens": {"grid", "bias", "absolute"},
-    "position_error": {"offsets", "shifts", "named"},
 }  # fmt: skip
 
 
@@ -419,7 +417,7 @@ EXAMPLES = {
     "pendulum": of("pendulum", "figure"),
     "uea": of("uea", "figure"),
     "synthetic": of("synthetic", "figure"),
-    **{name: of("cls", "figure", name) for name in ("moving_tokens", "position_error")},
+    "moving_tokens": of("cls", "figure"),
     "spirals": lambda: spirals.explorable(arrays()),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
 }

@@ -1,18 +1,16 @@
-"""The interactive figures of chapter 02: moving tokens, and the error over the range."""
-
-import math
+"""The interactive figures of chapter 03: moving tokens, and a model that learns in the page."""
 
 import numpy as np
 import pytest
 import torch
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite import rope
+from romae_lite import ModelConfig, PositionEncoding, RoMAEPredictor, Tokens, rope, size
+from romae_lite.page import explorable
 from romae_lite.page.gallery import gallery
-from romae_lite.position import moving_tokens, position_error
+from romae_lite.position import learn_position, moving_tokens
 from romae_lite.position.experiment import Position
 from romae_lite.position.moving_tokens import Answers
-from romae_lite.position.position_error import Sweep
 
 M, K, N = 6, 61, 10
 
@@ -30,26 +28,15 @@ def made_up(follow: float, middle: float = 25.5, seed: int = 0) -> dict[str, np.
 
 def models() -> list[Answers]:
     return [
-        Answers(name="made up, [CLS]", anchor="[CLS]", head_dim=60, arrays=made_up(1.0), source="none"),
-        Answers(name="made up, blind", anchor="", head_dim=16, arrays=made_up(0.0, seed=1)),
-        Answers(name="made up, token", anchor="token", head_dim=16, arrays=made_up(0.9, seed=2)),
-        Answers(name="made up, along", anchor="moving", head_dim=16, arrays=made_up(0.1, seed=3)),
+        Answers(anchor="[CLS]", distinct=False, head_dim=60, arrays=made_up(1.0), source="none"),
+        Answers(anchor="", distinct=False, head_dim=16, arrays=made_up(0.0, seed=1)),
+        Answers(anchor="token", distinct=False, head_dim=16, arrays=made_up(0.9, seed=2)),
+        Answers(anchor="moving", distinct=True, head_dim=16, arrays=made_up(0.1, seed=3)),
     ]
 
 
-def sweeps() -> list[Sweep]:
-    where, rng = np.linspace(0, 100, 500), np.random.default_rng(0)
-    signed = rng.normal(0, 0.03, (3, 500)) + 0.5 * (where / 100) ** 8
-    few = np.linspace(1.49, 49.51, 50)
-    return [
-        Sweep(name="made up, (0, 100)", positions=where, absolute=np.abs(signed), signed=signed,
-              paper={"first": 0.713, "last": 1.682, "central": 0.028}, source="none"),
-        Sweep(name="made up, one seed", positions=few, absolute=np.abs(few - 25.5)[None], signed=(25.5 - few)[None]),
-    ]  # fmt: skip
-
-
-def figure(name: str):
-    return moving_tokens.explorable(models()) if name == "moving_tokens" else position_error.explorable(sweeps())
+def figure():
+    return moving_tokens.explorable(models())
 
 
 # Moving tokens ------------------------------------------------------------------------------------------------------
@@ -57,7 +44,7 @@ def figure(name: str):
 
 @pytest.mark.parametrize("model, head_dim", [(0, 60), (1, 16)])
 def test_scores_are_the_models_rope(model, head_dim):
-    data, difference = figure("moving_tokens").data, 13.7
+    data, difference = figure().data, 13.7
     phase = rope.angles(torch.tensor([[[3.0], [3.0 + difference]]]), rope.frequencies(head_dim))[:, :, None]
     turned = rope.rotate(torch.ones(1, 2, 1, head_dim), phase.cos(), phase.sin())[0, :, 0]
     expected = float(turned[0] @ turned[1]) / head_dim
@@ -69,7 +56,7 @@ def test_answers_to_a_moved_anchor_are_those_of_the_model():
     exp = Position(size="16x2x2x24", n_train=8, n_valid=8, n_test=64)
     model, data = exp.build(0).eval(), exp.data(0)
     arrays = exp.arrays(model, data)
-    page = moving_tokens.payload([Answers(name="m", anchor="[CLS]", head_dim=8, arrays=arrays)], 1, 50)
+    page = moving_tokens.payload([Answers(anchor="[CLS]", distinct=False, head_dim=8, arrays=arrays)], 1, 50)
     k, c, pattern = 40, 7, 2
     tokens = exp.at(np.array([moving_tokens.places(page, pattern, k)]))
     encoder = model.encoder
@@ -82,16 +69,16 @@ def test_answers_to_a_moved_anchor_are_those_of_the_model():
 
 
 def test_misshapen_answers_are_named():
-    with pytest.raises(ValueError, match="'b' has other offsets"):
+    with pytest.raises(ValueError, match="'no anchor, tokens distinct' has other offsets"):
         other = made_up(1.0) | {"offsets": np.zeros((M, N))}
-        moving_tokens.payload([models()[0], Answers(name="b", anchor="", head_dim=16, arrays=other)], 1, 50)
+        moving_tokens.payload([models()[0], Answers(anchor="", distinct=True, head_dim=16, arrays=other)], 1, 50)
     for bad in (np.zeros((M, K)), np.full((M, K, N), np.nan)):
-        with pytest.raises(ValueError, match="named h(as|olds).*'b'"):
+        with pytest.raises(ValueError, match="named h(as|olds).*'no anchor, tokens distinct'"):
             moving_tokens.payload(
-                [Answers(name="b", anchor="", head_dim=16, arrays=made_up(1) | {"named": bad})], 1, 50
+                [Answers(anchor="", distinct=True, head_dim=16, arrays=made_up(1) | {"named": bad})], 1, 50
             )
-    with pytest.raises(ValueError, match="anchor of 'b' is 'pin'"):
-        moving_tokens.payload([Answers(name="b", anchor="pin", head_dim=16, arrays=made_up(1))], 1, 50)
+    with pytest.raises(ValueError, match="anchor of 'pin, tokens alike' is 'pin'"):
+        moving_tokens.payload([Answers(anchor="pin", distinct=False, head_dim=16, arrays=made_up(1))], 1, 50)
 
 
 def expect(page, data, **wanted) -> dict:
@@ -117,8 +104,8 @@ def expect(page, data, **wanted) -> dict:
 
 
 def test_moving_all_by_keyboard(visit):  # noqa: F811
-    data = figure("moving_tokens").data
-    page = visit(figure("moving_tokens").html())
+    data = figure().data
+    page = visit(figure().html())
     before = expect(page, data, k=30, anchor=0, anchor_at="0.00", together=False)
     bar = page.get_by_role("slider", name="All tokens together")
     bar.press("PageUp")
@@ -133,8 +120,8 @@ def test_moving_all_by_keyboard(visit):  # noqa: F811
 
 
 def test_an_anchor_that_moves_along_hides_the_shift(visit):  # noqa: F811
-    data = figure("moving_tokens").data
-    page = visit(figure("moving_tokens").html())
+    data = figure().data
+    page = visit(figure().html())
     before = state(page)
     page.get_by_role("button", name="[CLS] moves along").click()
     page.get_by_role("slider", name="All tokens together").press("PageDown")
@@ -148,11 +135,19 @@ def test_an_anchor_that_moves_along_hides_the_shift(visit):  # noqa: F811
 
 
 def test_models_differ_in_their_anchor(visit):  # noqa: F811
-    data = figure("moving_tokens").data
-    page = visit(figure("moving_tokens").html())
-    select, bar = page.get_by_label("Model"), page.get_by_role("slider", name="All tokens together")
-    for i, anchor in enumerate(("0.00", None, "0.00", "moving")):
-        select.select_option(str(i))
+    data = figure().data
+    page = visit(figure().html())
+    bar, (anchors, what, tokens) = (
+        page.get_by_role("slider", name="All tokens together"),
+        page.locator("select").all()[:3],
+    )
+    choices = (
+        [(anchors, "stays")], [(anchors, "nothing")], [(anchors, "stays"), (what, "token")], [(tokens, "distinct")],
+    )  # fmt: skip
+    for i, (anchor, choice) in enumerate(zip(("0.00", None, "0.00", "moving"), choices, strict=True)):
+        for select, value in choice:
+            select.select_option(value)
+        assert state(page)["model"] == data["models"][i]["name"]
         now = state(page)
         k = now["k"]
         if anchor == "moving":  # recorded ten units before the pattern
@@ -167,8 +162,8 @@ def test_models_differ_in_their_anchor(visit):  # noqa: F811
 
 
 def test_dragging_by_pointer(visit):  # noqa: F811
-    data = figure("moving_tokens").data
-    page = visit(figure("moving_tokens").html())
+    data = figure().data
+    page = visit(figure().html())
     first = state(page)
     for name, key in (("All tokens together", "k"), ("[CLS]", "anchor")):
         box = page.get_by_role("slider", name=name).bounding_box()
@@ -185,8 +180,8 @@ def test_dragging_by_pointer(visit):  # noqa: F811
 
 
 def test_a_single_token_has_scores_but_no_answer(visit):  # noqa: F811
-    data = figure("moving_tokens").data
-    page = visit(figure("moving_tokens").html())
+    data = figure().data
+    page = visit(figure().html())
     token = page.get_by_role("slider", name="The chosen token alone")
     before = state(page)
     token.press("PageUp")
@@ -203,81 +198,144 @@ def test_a_single_token_has_scores_but_no_answer(visit):  # noqa: F811
     assert state(page)["token"] == N and state(page)["answers"] is not None
 
 
-# Error over the range -----------------------------------------------------------------------------------------------
+# Learning in the page -------------------------------------------------------------------------------------------------
 
 
-def test_reading_is_the_mean_over_seeds():
-    data, given = figure("position_error").data, sweeps()[0]
-    for i in (0, 137, 499):
-        column = [abs(given.signed[s, i]) for s in range(3)]
-        # four significant digits travel
-        wanted = (given.positions[i], sum(column) / 3, min(column), max(column))
-        assert position_error.read(data, 0, i) == pytest.approx(wanted, rel=1e-3, abs=1e-4)
+def asked(page, program: str, data=None):
+    """What the program returns, run beside the page's own runtime and trainer."""
+    kit, trainer = ((explorable.HERE / f"{name}.js").read_text("utf-8") for name in ("runtime", "trainer"))
+    return page.evaluate(f"data => {{ {kit}\n{trainer}\n{program} }}", data)
 
 
-def test_misshapen_sweeps_are_named():
-    good = sweeps()[0]
-    for change in (
-        dict(positions=good.positions[::-1]),
-        dict(signed=good.signed[:, :4]),
-        dict(absolute=good.signed[0]),
-    ):
-        kept = dict(name="b", positions=good.positions, absolute=good.absolute, signed=good.signed)
-        with pytest.raises(ValueError, match="'b'"):
-            position_error.payload([Sweep(**kept | change)])
+@pytest.mark.parametrize("cls", [True, False])
+@pytest.mark.parametrize("rotary", [True, False])
+@pytest.mark.parametrize("distinct", [True, False])
+def test_the_pages_gradient_is_pytorchs(visit, cls, rotary, distinct):  # noqa: F811
+    """By autograd, of the package's own model with the same weights."""
+    shape = "x".join(str(learn_position.MODEL[name]) for name in ("dim", "heads", "depth", "ff"))
+    kind, (B, N) = PositionEncoding(kind="rope" if rotary else "none"), (3, 4)
+    config = ModelConfig(patch=N if distinct else 1, axes=1, encoder=size(shape), cls=cls, positions=kind)
+    torch.manual_seed(0)
+    model = RoMAEPredictor(config, outputs=1, pool="token").double()
+    values = torch.eye(N) if distinct else torch.ones(N, 1)
+    positions, targets = 1 + 49 * torch.rand(B, N, dtype=torch.float64), torch.randn(B, N, dtype=torch.float64)
+    tokens = Tokens(values=values.expand(B, -1, -1).contiguous(), positions=positions[..., None])
+    x = model.encoder.embed(tokens.values.double())
+    if cls:
+        x = torch.cat((model.encoder.cls.expand(B, 1, -1), x), dim=1)
+    where = torch.nn.functional.pad(positions[..., None], (0, 0, int(cls), 0))
+    # the package's head and stack by themselves, in float64: its front door casts to float32
+    named = torch.nn.Sequential.forward(model.head, model.encoder.stack(x, where, None)[:, int(cls) :])[..., 0]
+    loss = (named - targets).square().mean()
+    loss.backward()
+    sent = {
+        "model": learn_position.MODEL | {"patch": config.patch, "cls": int(cls), "rotary": rotary},
+        "weights": {name: w.detach().flatten().tolist() for name, w in model.named_parameters()},
+        "values": values.tolist(), "positions": positions.tolist(), "targets": targets.tolist(),
+    }  # fmt: skip
+    page = visit("")
+    found = asked(
+        page,
+        """const weights = Object.fromEntries(Object.entries(data.weights).map(([n, w]) => [n, Float64Array.from(w)]));
+        const fresh = trainer.build(data.model, 1), model = {...data.model, weights};
+        const {loss, gradient} = trainer.gradient(model, data.values, data.positions, data.targets);
+        const each = (lists, f) => Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, f(list)]));
+        return {loss, gradient: each(gradient, g => [...g]), sizes: each(fresh.weights, w => w.length)};""",
+        sent,
+    )
+    # rotations run in float32 in the package: angles, cosines and products carry about 1e-6
+    assert found["loss"] == pytest.approx(float(loss.detach()), rel=1e-5)
+    named = dict(model.named_parameters())
+    assert set(found["gradient"]) == set(named)
+    assert found["sizes"] == {name: w.numel() for name, w in named.items()}
+    largest = max(float(w.grad.abs().max()) for w in named.values())
+    for name, w in named.items():
+        np.testing.assert_allclose(found["gradient"][name], w.grad.flatten(), atol=1e-5 * largest, rtol=1e-4)
 
 
-def test_reading_the_error_by_keyboard_and_by_mouse(visit):  # noqa: F811
-    data = figure("position_error").data
-    page = visit(figure("position_error").html())
+def test_the_pages_adam_is_pytorchs(visit):  # noqa: F811
+    """Ten steps on made-up gradients, some of them longer than the limit of 1."""
+    rng = np.random.default_rng(0)
+    gradients = [(rng.normal(size=6) * scale).tolist() for scale in np.geomspace(0.01, 3, 10)]
+    weight = torch.nn.Parameter(torch.ones(6, dtype=torch.float64))
+    adam = torch.optim.Adam([weight], lr=0.02)
+    for gradient in gradients:
+        weight.grad = torch.tensor(gradient, dtype=torch.float64)
+        torch.nn.utils.clip_grad_norm_([weight], 1.0)
+        adam.step()
+    found = asked(
+        visit(""),
+        """const model = {weights: {a: new Float64Array(6).fill(1)}}, memory = {};
+        for (const g of data) trainer.step(model, {a: Float64Array.from(g)}, memory, 0.02);
+        return [...model.weights.a];""",
+        gradients,
+    )
+    np.testing.assert_allclose(found, weight.detach(), atol=1e-6)  # PyTorch's clipping divides by norm + 1e-6
 
-    def check(model: int, i: int) -> None:
-        now = state(page)
-        position, mean, lowest, highest = position_error.read(data, model, i)
-        assert now["i"] == i and float(now["position"]) == pytest.approx(position, abs=0.051)  # one decimal
-        found = [float(now[key]) for key in ("error", "lowest", "highest")]
-        assert found == pytest.approx([mean, lowest, highest], abs=1e-6)
-        assert now["shown"] in page.locator(".pe-numbers").inner_text()
 
-    check(0, 150)
-    marker = page.locator("svg [role=slider]")
-    for key, i in (("ArrowRight", 151), ("PageUp", 161), ("End", 499), ("Home", 0)):
-        marker.press(key)
-        check(0, i)
-    box = page.locator(".romae-live svg").first.bounding_box()
-    page.mouse.move(box["x"] + 46 + (box["width"] - 60) / 4, box["y"] + 100)  # reads without pressing
-    assert abs(state(page)["i"] - 499 / 4) <= 1
-    page.get_by_label("Model").select_option("1")
-    check(1, state(page)["i"])
-    page.locator("input[type=range]").press("End")
-    check(1, 49)
-    page.get_by_role("button", name="with sign").click()
+def test_the_levels_are_the_packages():
+    data = learn_position.explorable().data
+    task = Position(n_train=1, n_valid=1, n_test=1)
+    wanted = task.baselines(task.at(np.array(data["tests"])))
+    assert data["levels"]["nothing"] == pytest.approx(wanted["mse_mean"], rel=1e-6)  # targets travel in float32
+    assert data["levels"]["differences"] == pytest.approx(wanted["mse_relative"], rel=1e-6)
+
+
+def trained(page) -> dict:
+    page.locator(".lp-go").click()
+    page.wait_for_function(
+        "() => !JSON.parse(document.querySelector('.romae-explorable').dataset.state).running", timeout=240_000
+    )
+    return state(page)
+
+
+def test_training_in_the_page_ends_where_the_chapter_says(visit):  # noqa: F811
+    page = visit(learn_position.explorable(steps=250).html())
+    data = learn_position.explorable().data
+    first = state(page)
+    assert first["step"] == 0 and float(first["mse"]) > 0.5 * data["levels"]["nothing"]
+    anchored = trained(page)
+    assert anchored["step"] == 250 and float(anchored["mse"]) < 0.1 * data["levels"]["differences"]
+    page.get_by_role("button", name="[CLS] at 0").click()
+    assert state(page)["step"] == 0
+    blind = trained(page)
+    assert float(blind["mse"]) == pytest.approx(data["levels"]["nothing"], rel=0.05)
+    page.get_by_role("button", name="tokens alike").click()
+    relative = trained(page)
+    # 250 steps come near the best from differences; a fifth below it, a model would know places
+    assert 0.8 * data["levels"]["differences"] < float(relative["mse"]) < 3 * data["levels"]["differences"]
+    assert len(relative["runs"]) == 3
+
+
+def test_training_can_be_paused_and_the_sample_chosen(visit):  # noqa: F811
+    page = visit(learn_position.explorable(steps=100_000).html())
+    go = page.locator(".lp-go")
+    go.press("Enter")
+    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).step >= 15")
+    go.press("Enter")
     now = state(page)
-    assert now["signed"] and now["shown"] == f"−{abs(25.5 - 49.51):.1f}" and float(now["bias"]) == pytest.approx(-24.01)
+    assert not now["running"] and go.inner_text() == "Go on"
+    page.locator("input[type=range]").press("End")
+    assert state(page)["sample"] == learn_position.TESTS - 1 and state(page)["mse"] == now["mse"]
+    drawn = page.eval_on_selector_all("circle.lp-true", "n => n.map(c => +c.getAttribute('cx'))")
+    wanted = learn_position.explorable().data["tests"][-1]
+    assert np.corrcoef(drawn, wanted)[0, 1] > 1 - 1e-9
+    page.get_by_role("button", name="rotations").click()
+    assert state(page)["step"] == 0 and not state(page)["rotary"]
 
 
-def test_the_curve_stands_where_the_data_say(visit):  # noqa: F811
-    """Signed errors on a linear scale, brought back from pixels, are the given ones."""
-    page = visit(figure("position_error").html())
-    page.get_by_label("Model").select_option("1")
-    page.get_by_role("button", name="with sign").click()
-    d = page.locator(".romae-live svg path[stroke-width='2.1']").get_attribute("d")
-    x, y = np.array([list(map(float, pair.split())) for pair in d[1:].split("L")]).T
-    given = sweeps()[1]
-    for pixels, values in ((x, given.positions), (y, given.signed[0])):
-        slope, offset = np.polyfit(values, pixels, 1)
-        np.testing.assert_allclose(pixels, slope * values + offset, atol=0.02)  # drawn to hundredths
-    assert np.polyfit(given.signed[0], y, 1)[0] < 0  # upwards
+def test_learning_refuses_no_steps():
+    with pytest.raises(ValueError, match="steps is 0"):
+        learn_position.explorable(steps=0)
 
 
 # From records -------------------------------------------------------------------------------------------------------
 
 
-def test_without_records_both_say_so(tmp_path):
-    for name, experiment in (("moving_tokens", "position"), ("position_error", "position_range")):
-        figure = gallery(name, root=tmp_path)
-        assert figure.data is None and "<script" not in figure.html()
-        assert f"python -m romae_lite run {experiment} " in figure.caption and "ot recorded yet" in figure.title
+def test_without_records_the_figure_says_so(tmp_path):
+    made = gallery("moving_tokens", root=tmp_path)
+    assert made.data is None and "<script" not in made.html()
+    assert "python -m romae_lite run position " in made.caption and "ot recorded yet" in made.title
 
 
 def test_moving_tokens_show_every_kind_of_model_once(tmp_path):
@@ -287,40 +345,20 @@ def test_moving_tokens_show_every_kind_of_model_once(tmp_path):
     for seed in (3, 1):
         run("paper", 1.0, seed)
     control = run("control", 0.0)
-    for size in ("tiny", "small"):  # nothing tells the tokens apart: one of the two is enough
-        run("paper", 0.0, cls=False, size=size)
+    for width in ("tiny", "small"):  # nothing tells the tokens apart: one of the two is enough
+        run("paper", 0.0, cls=False, size=width)
     run("quick", 1.0)
     run("control", 7.0, lr=0.1)  # has no name of its own
     run("paper", 1.0, size="base", epochs=1)
     figure = gallery("moving_tokens", root=tmp_path)
-    assert [(m["name"], m["anchor"]) for m in figure.data["models"]] == [
-        ("[CLS], identical tokens (tiny)", "[CLS]"),
-        ("no anchor, identical tokens (tiny)", ""),
-        ("no anchor, distinct tokens (ours)", ""),
-        ("[CLS], identical tokens (base, reduced)", "[CLS]"),
+    assert [m["name"] for m in figure.data["models"]] == [
+        "[CLS] at 0, tokens alike",
+        "no anchor, tokens alike",
+        "no anchor, tokens distinct",
     ]
     first = figure.data["models"][0]
     assert first["source"] == "Seed 1, test MSE 1.5: python -m romae_lite run position --preset paper --seeds 1"
     assert len(first["thetas"]) == 30 and len(figure.data["models"][2]["thetas"]) == 8
     control.write_bytes(b"PK no archive")
     again = gallery("moving_tokens", root=tmp_path)
-    assert len(again.data["models"]) == 3 and "control-s0.npz" in again.caption
-
-
-def test_position_error_gathers_seeds_and_the_papers_numbers(tmp_path):
-    where = np.linspace(0, 100, 500)
-    for seed in (0, 1):
-        given = dict(positions=where, error=where / 100 - seed)
-        last = keep(tmp_path, "position_range", "best", given, {"mse": 0.5}, seed)
-    keep(tmp_path, "position_range", "best", dict(positions=where, error=where + 9), {"mse": 0.5}, lr=0.1)
-    keep(tmp_path, "position", "control", made_up(0.0), {"mse": 0.5})
-    figure = gallery("position_error", root=tmp_path)
-    first, second = figure.data["models"]
-    assert first["name"] == "One token, 0 to 100 (ours)" and "2 seeds, tier own" in first["source"]
-    np.testing.assert_allclose(first["signed"][1], where / 100 - 1, rtol=1e-3, atol=1e-6)
-    np.testing.assert_allclose(first["absolute"], np.abs(first["signed"]))
-    assert first["paper"] == {"first": 0.713, "last": 1.682, "central": 0.028}  # Figure 2
-    assert second["name"] == "Ten tokens, no anchor, distinct tokens (ours)" and second["paper"] == {}
-    assert math.isclose(second["positions"][0], 1.49) and len(second["signed"][0]) == 50
-    last.unlink()
-    assert "best-s1.npz cannot be used" in gallery("position_error", root=tmp_path).caption
+    assert len(again.data["models"]) == 2 and "control-s0.npz" in again.caption

@@ -45,7 +45,7 @@ def test_two_tokens_score_is_the_models(vectors, query, key):
 def agrees(now: dict) -> None:
     """The state of the two tokens is what Python makes of its positions."""
     query, key = float(now["query"]), float(now["key"])
-    assert now["difference"] == f"{query - key:.2f}"
+    assert now["difference"] == f"{key - query:.2f}"
     assert float(now["score"]) == pytest.approx(two_tokens.score(now["vectors"], query, key), abs=6e-5)
     parts = [float(part) for part in now["parts"]]
     assert parts == pytest.approx(two_tokens.parts(now["vectors"], query, key), abs=6e-5)  # four decimals are shown
@@ -112,7 +112,7 @@ def test_kernel_is_what_a_query_and_key_of_that_shape_score(preset, axes):
     k = halves([(1.0, 0.0)] * len(weights))
     freqs = rope.frequencies(attention_kernel.DIM // axes, attention_kernel.P, attention_kernel.BASE)
     for distance in ((0.0, 0.0), (5.0, 5.0), (-3.7, 12.25)):
-        expected = torch_score(q, k, [list(distance[:axes]), [0.0] * axes], freqs)
+        expected = torch_score(q, k, [[0.0] * axes, list(distance[:axes])], freqs)
         ours = attention_kernel.score(weights, phases, distance[:axes])
         assert ours == pytest.approx(expected, abs=4e-6 * float(q.norm() * k.norm()))  # two rotations in float32
 
@@ -120,7 +120,7 @@ def test_kernel_is_what_a_query_and_key_of_that_shape_score(preset, axes):
 def test_no_weight_is_above_the_largest(visit):  # noqa: F811
     """At reach 1500 the peak is far narrower than a pixel; the probe stands on it."""
     page = visit(attention_kernel.explorable(preset="5 back", reach=1500).html())
-    assert state(page)["at"] == ["5.00"] and state(page)["score"] == "8.0000" and state(page)["weight"] == "1.0000"
+    assert state(page)["at"] == ["-5.00"] and state(page)["score"] == "8.0000" and state(page)["weight"] == "1.0000"
     page.locator("input[type=range]").fill("300")
     weights, phases = attention_kernel.shaped("5 back", 1)
     expected = math.exp(attention_kernel.score(weights, phases, (300.0,)) - 8)
@@ -132,7 +132,7 @@ def test_five_back_looks_five_back():
     weights, phases = attention_kernel.shaped("5 back", 1)
     distances = np.linspace(-40, 40, 8001)
     scores = [attention_kernel.score(weights, phases, (d,)) for d in distances]
-    assert distances[int(np.argmax(scores))] == pytest.approx(5, abs=1e-9) and max(scores) == pytest.approx(8)
+    assert distances[int(np.argmax(scores))] == pytest.approx(-5, abs=1e-9) and max(scores) == pytest.approx(8)
 
 
 def kernel_agrees(now: dict) -> None:
@@ -291,9 +291,22 @@ def test_precision_by_pointer(visit):  # noqa: F811
         (lambda: two_tokens.explorable(query=31), "query"),
         (lambda: two_tokens.explorable(key=-31), "key"),
         (lambda: two_tokens.explorable(vectors="none"), "vectors"),
+        (lambda: two_tokens.explorable(pairs=5), "pairs"),
         (lambda: rope_precision.explorable(exponent=8), "exponent"),
     ],
 )
 def test_the_others_refuse(make, name):
     with pytest.raises(ValueError, match=name):
         make()
+
+
+def test_dials_are_added_one_by_one(visit):  # noqa: F811
+    page = visit(two_tokens.explorable(query=7.25, key=2.0, vectors="at odds", pairs=1).html())
+    dials = page.get_by_label("Dials")
+    for count in (1, 2, 3, 4):
+        now = state(page)
+        assert now["pairs"] == count == page.locator(".tt-dials > div").count()
+        wanted = two_tokens.parts("at odds", 7.25, 2.0)[:count]
+        assert [float(v) for v in now["parts"]] == pytest.approx(wanted, abs=6e-5)  # four decimals
+        assert float(now["score"]) == pytest.approx(sum(wanted), abs=6e-5)
+        dials.press("ArrowRight")

@@ -5,11 +5,13 @@ from types import SimpleNamespace
 import nbformat
 import numpy as np
 import pytest
+import torch
 from conftest import ROOT
 from IPython.core.events import EventManager, available_events
 
+from romae_lite import model, rope
 from romae_lite.lab.experiment import Experiment
-from romae_lite.page.notebook import Parameters
+from romae_lite.page.notebook import COLUMNS, Parameters, Source
 from romae_lite.spirals.data import NOISE
 from romae_lite.spirals.experiment import Spirals
 from romae_lite.synthetic.experiment import Synthetic
@@ -136,3 +138,34 @@ def test_nbval_compares_some_outputs_of_every_chapter(path):
         assert cell.outputs and all("image/png" not in output.get("data", {}) for output in cell.outputs)
         assert "figures.show" not in cell.source
     assert not any("NBVAL" in cell.source for cell in cells)
+
+
+# --- the teaching view of source -----------------------------------------------------------------------
+
+
+def test_what_is_taught_computes_what_the_package_computes():
+    taught = Source(rope.frequencies, rope.angles, rope.rotate, teaching=True).text
+    names = dict(vars(rope))
+    exec(taught, names)
+    x, positions = torch.randn(2, 5, 1, 16, generator=torch.Generator().manual_seed(0)), torch.rand(2, 5, 1) * 100
+    freqs = names["frequencies"](16)
+    assert torch.equal(freqs, rope.frequencies(16))
+    phase = names["angles"](positions, freqs)[:, :, None]
+    assert torch.equal(names["rotate"](x, phase.cos(), phase.sin()), rope.rotate(x, phase.cos(), phase.sin()))
+
+
+def test_what_is_taught_has_no_checks_and_short_docstrings():
+    plain, taught = (Source(rope.frequencies, rope.rotate, teaching=teaching).text for teaching in (False, True))
+    for checked in ("raise ValueError", "whole(", "shapes(", "tensor(", "fits"):
+        assert checked in plain and checked not in taught
+    assert "Turn each pair of channels of x by its angle." in taught and "Runs in float32" not in taught
+    assert "# (B, N, D, F_axis)" in Source(rope.angles, teaching=True).text  # comments stay
+
+
+@pytest.mark.parametrize(
+    "one", [model.Attention, model.Block, model.Encoder, model.RoMAE, model.RoMAEPredictor, rope.PositionEncoding]
+)
+def test_what_is_taught_fits_its_box_and_is_python(one):
+    taught = Source(one, teaching=True).text
+    compile(taught, one.__name__, "exec")
+    assert max(map(len, taught.splitlines())) <= COLUMNS

@@ -1,20 +1,12 @@
-// A factor on the positions: error against frequency (recorded), the attention kernel (computed here), one reconstruction.
+// A factor on the positions: error against frequency and one reconstruction (recorded), how far the fastest pair turns.
 function explorable(root, data, kit) {
   const {scales, curves, frequencies: F, length: T} = data, times = Array.from({length: T}, (_, i) => i / (T - 1));
-  const all = Array.from({length: data.top + 1}, (_, f) => f), middle = Math.floor(T / 2), step = 0.1;
-  let s = data.start.scale, f = data.start.frequency, power = Math.round(10 * Math.log10(data.fresh)) / 10;
+  const all = Array.from({length: data.top + 1}, (_, f) => f);
+  let s = data.start.scale, f = data.start.frequency;
   const blue = "var(--romae-blue)", orange = "var(--romae-vermillion)", announce = kit.announcer(root);
 
   // --- numbers --------------------------------------------------------------------------------------------------------
-  const thetas = kit.frequencies(data.dim, data.p, data.base);
-  const kernel = distance => thetas.reduce((sum, theta) => sum + Math.cos(theta * distance), 0) / thetas.length;
-  const gap = () => scales[s] / (T - 1), needed = () => Math.LN2 * Math.sqrt(data.dim) / (1 - kernel(gap()));
-  function attention() {
-    const norms = 10 ** power, logit = times.map((_, i) => norms / Math.sqrt(data.dim) * (kernel((i - middle) * gap()) - 1));
-    const top = Math.max(...logit), raw = logit.map(v => Math.exp(v - top)), sum = raw.reduce((a, b) => a + b, 0);
-    return raw.map(v => v / sum);
-  }
-  const spread = weights => Math.exp(-weights.reduce((sum, w) => sum + w * Math.log(Math.max(w, 1e-300)), 0));
+  const gap = () => scales[s] / (T - 1);  // the fastest pair turns one radian per unit
   const truthAt = t => { const c = data.cases[F[f]].sines, a = 2 * Math.PI * F[f] * t; return c[0] * Math.sin(a) + c[1] * Math.cos(a); };
   function reconstruction() {
     const packed = data.cases[F[f]], hidden = new Set(packed.hidden), error = packed.romae[s][0];
@@ -26,25 +18,17 @@ function explorable(root, data, kit) {
 
   // --- page -----------------------------------------------------------------------------------------------------------
   root.append(kit.el("style", {}, `
-    .romae-explorable .ps-split{display:grid;gap:.3rem 1.6rem;grid-template-columns:minmax(0,1fr);margin-top:.4rem}
-    @container (min-width:620px){.romae-explorable .ps-split{grid-template-columns:minmax(0,1.15fr) minmax(0,1fr)}}
-    .romae-explorable .ps-split>div{min-width:0}
-    .romae-explorable .ps-said{margin:.25rem 0 .5rem;font-size:.88em;font-variant-numeric:tabular-nums;min-height:2.8em}
+    .romae-explorable .ps-said{margin:.25rem 0 .5rem;font-size:.88em;font-variant-numeric:tabular-nums}
     .romae-explorable .ps-head{font-size:.9em;font-weight:600;margin:.4rem 0 .1rem}`));
   const scaleSlider = kit.slider({label: "Positions multiplied by", min: 0, max: scales.length - 1, value: s, format: i => `× ${scales[i]}`,
     describe: i => `times ${scales[i]}`, change: i => { s = i; update(); }});
-  const strength = kit.slider({label: "|q| · |k|", min: 0, max: 6, step, value: power, format: v => short(10 ** v), describe: v => short(10 ** v),
-    change: v => { power = v; update(); }});
   const head = text => kit.el("p", {class: "ps-head"}, text), said = kit.el("p", {class: "ps-said"}), below = head("");
-  const errorsAt = kit.el("div"), kernelAt = kit.el("div"), seriesAt = kit.el("div");
-  const graph = kit.svg("svg", {}), kernelSvg = kit.svg("svg", {role: "img"}), main = kit.svg("svg", {role: "img"});
+  const errorsAt = kit.el("div"), seriesAt = kit.el("div");
+  const graph = kit.svg("svg", {}), main = kit.svg("svg", {role: "img"});
   errorsAt.append(graph);
-  kernelAt.append(kernelSvg);
   seriesAt.append(main);
   root.append(kit.el("div", {class: "romae-row"}, scaleSlider.node),
-    kit.el("div", {class: "ps-split"},
-      kit.el("div", {}, head("Error against frequency"), errorsAt),
-      kit.el("div", {}, head("Attention to the samples around the query"), kernelAt, strength.node, said)),
+    said, head("Error against frequency"), errorsAt,
     below, seriesAt);
   scaleSlider.input.disabled = scales.length < 2;
   const rule = (x1, y1, x2, y2, opacity = 0.12) => kit.svg("line", {x1, y1, x2, y2, style: "stroke:currentColor", "stroke-opacity": opacity});
@@ -94,17 +78,6 @@ function explorable(root, data, kit) {
     showHandle(f);
   }
 
-  // --- attention ----------------------------------------------------------------------------------------------------------
-  function drawKernel(width = widths.kernel) {
-    if (!(widths.kernel = width)) return;
-    const height = 150, left = 8, right = width - 8, top = 12, bottom = height - 24, weights = attention(), peak = Math.max(...weights);
-    const x = kit.linear([-0.7, T - 0.3], [left, right]), y = kit.linear([0, 1], [bottom, top]), bar = Math.max(1.2, (right - left) / T * 0.72);
-    kit.set(kernelSvg, {viewBox: `0 0 ${width} ${height}`, height, "aria-label": `Attention weights, spread over ${spread(weights).toFixed(1)} of ${T} samples`});
-    const bars = weights.map((w, i) => kit.svg("rect", {x: x(i) - bar / 2, y: y(w / peak), width: bar, height: bottom - y(w / peak), style: i === middle ? "fill:currentColor" : `fill:${blue}`}));
-    kernelSvg.replaceChildren(...bars, rule(left, bottom, right, bottom, 0.45),
-      kit.text(x(middle), height - 8, "query", {"text-anchor": "middle"}), kit.text(left, height - 8, "0 s", {class: "romae-faint"}), kit.text(right, height - 8, "1 s", {class: "romae-faint", "text-anchor": "end"}));
-  }
-
   // --- one series ---------------------------------------------------------------------------------------------------------
   function drawSeries(width = widths.series) {
     if (!(widths.series = width)) return;
@@ -124,22 +97,18 @@ function explorable(root, data, kit) {
 
   // --- state --------------------------------------------------------------------------------------------------------------
   function update() {
-    const weights = attention(), {mse} = reconstruction(), c = curves[s], hz = F[f];
+    const {mse} = reconstruction(), c = curves[s], hz = F[f];
     scaleSlider.set(s);
     const turn = gap();
-    said.textContent = `Between neighbouring samples the fastest pair turns ${short(turn)} rad. Attention spreads over ${spread(weights).toFixed(1)} of ${T} samples. ` +
-      `To halve the weight of a neighbour it takes |q| · |k| = ${short(needed())}; a head before training has about ${data.fresh}.`;
+    said.textContent = `The fastest pair turns ${short(turn)} rad between neighbouring samples, ${short(scales[s])} rad over the whole series.`;
     below.textContent = `A series of ${hz} Hz, positions × ${scales[s]}: MSE ${mse.toFixed(4)} to the true curve at its hidden points`;
     main.setAttribute("aria-label", below.textContent);
     drawErrors();
-    drawKernel();
     drawSeries();
-    announce(`Positions times ${scales[s]}, ${hz} Hz: mean squared error ${c.mean[hz]}. Attention spreads over ${spread(weights).toFixed(1)} samples.`);
-    kit.state({scale: scales[s], frequency: hz, error: c.mean[hz], low: c.low?.[hz] ?? null, high: c.high?.[hz] ?? null, runs: c.runs, turn: short(turn),
-      norms: short(10 ** power), needed: short(needed()), spread: spread(weights).toFixed(1), mse: mse.toFixed(4)});
+    announce(`Positions times ${scales[s]}, ${hz} Hz: mean squared error ${c.mean[hz]}.`);
+    kit.state({scale: scales[s], frequency: hz, error: c.mean[hz], low: c.low?.[hz] ?? null, high: c.high?.[hz] ?? null, runs: c.runs, turn: short(turn), mse: mse.toFixed(4)});
   }
   kit.sized(errorsAt, drawErrors);
-  kit.sized(kernelAt, drawKernel);
   kit.sized(seriesAt, drawSeries);
   update();
 }

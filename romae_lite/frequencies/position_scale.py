@@ -1,8 +1,4 @@
-"""The position-scale explorable: what a factor on the positions does to the error at every frequency, and why.
-
-The errors are recorded; how far the pairs of a head turn between two neighbouring samples is computed in the page, and
-by the functions below, which the tests compare.
-"""
+"""The position-scale explorable: what a factor on the positions does to the error at every frequency. All recorded."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import rope
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, drawn
 from ..page.gallery import figure
@@ -18,28 +13,6 @@ from ..page.palette import PALETTE
 from .spectrum import COMMAND, by_scale, payload, series
 
 SCRIPT = Path(__file__).with_suffix(".js")
-
-
-def kernel(distance: float, dim: int, p: float, base: float) -> float:
-    """cos(theta_i distance), averaged over all pairs of a head, turned or not: 1 at distance 0."""
-    return sum(math.cos(theta * distance) for theta in rope.frequencies(dim, p, base).tolist()) / (dim // 2)
-
-
-def needed(scale: float, data: Mapping) -> float:
-    """|q| |k| at which a head whose query equals its key gives the neighbouring sample half of the weight that it gives
-    the sample at its own place: log 2 = |q| |k| (1 - kernel) / sqrt(dim)."""
-    gap = scale / (data["length"] - 1)
-    return math.log(2) * math.sqrt(data["dim"]) / (1 - kernel(gap, data["dim"], data["p"], data["base"]))
-
-
-def spread(scale: float, norms: float, data: Mapping) -> float:
-    """Over how many samples the attention of a query in the middle spreads: exp of its entropy."""
-    T, middle = data["length"], data["length"] // 2
-    gap = scale / (T - 1)
-    logit = np.array([kernel((i - middle) * gap, data["dim"], data["p"], data["base"]) for i in range(T)])
-    weight = np.exp(norms / math.sqrt(data["dim"]) * (logit - logit.max()))
-    weight /= weight.sum()
-    return float(np.exp(-(weight * np.log(np.maximum(weight, 1e-300))).sum()))
 
 
 def still(data: dict, scale: int) -> str:
@@ -69,12 +42,10 @@ def still(data: dict, scale: int) -> str:
 
 def explorable(
     models: Mapping[float, Mapping[str, np.ndarray]], metrics: Mapping[float, Sequence[Mapping[str, float]]],
-    *, paper: Mapping[int, float] | None = None, dim: int = 16, p: float = 0.75, base: float = 10_000.0, top: int = 24,
-    source: str = "",
+    *, paper: Mapping[int, float] | None = None, top: int = 24, source: str = "",
 ) -> Explorable:  # fmt: skip
     """The figure. models: position scale -> arrays as `Frequencies.arrays` leaves them; metrics: scale -> the metrics
-    of its records, one mapping for each seed; paper: frequency -> the paper's error. dim, p, base are those of the
-    heads; before training |q| |k| is about dim / 3, as PyTorch's linear layers start (chapter 04 measures it).
+    of its records, one mapping for each seed; paper: frequency -> the paper's error.
 
     ValueError where the scales of models and metrics differ, or where a metric is missing.
     """
@@ -104,7 +75,7 @@ def explorable(
         case["romae"] = [[of_model[level]] for of_model in case["romae"]]
         case["harmonic"] = [case["harmonic"][level]]
     data = {
-        "scales": scales, "curves": curves, "top": top, "dim": dim, "p": p, "base": base, "fresh": round(dim / 3, 1),
+        "scales": scales, "curves": curves, "top": top,
         "harmonic": rounded([s.mean for s in summaries(seeds, "_harmonic")]),
         "zero": rounded([s.mean for s in summaries(seeds, "_zero")]),
         "paper": {str(f): v for f, v in sorted((paper or {}).items())},
@@ -119,11 +90,10 @@ def explorable(
         height=300,
         fallback=still(data, 0),
         title="The same series, the same network, another unit of time",
-        caption="Choose the factor on the positions, and drag the frequency along the error curve. Left: the error at "
-        "every frequency, mean and 95 % interval over seeds; diamonds are the paper's. Right: the attention that "
-        "a query in the middle pays to the samples around it, for a head whose query equals its key, computed in "
-        "the page: the product of the two norms decides how sharp it can be. Below: a series of that frequency; "
-        f"points in the text's colour are observed, blue ones filled in. {source}".rstrip(),
+        caption="Choose the factor on the positions, and drag the frequency along the error curve: the error at every "
+        "frequency, mean and 95 % interval over seeds. Magenta diamonds: the paper's. Orange, dashed: the best "
+        "possible. Below: a series of that frequency; black points are observed, blue ones filled in. "
+        f"{source}".rstrip(),
     )
 
 
@@ -137,9 +107,8 @@ def shown_mse(data: Mapping, scale: int, frequency: int) -> float:
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
     from ..lab.claims import CLAIMS
-    from .experiment import Frequencies
 
-    found, exp = by_scale(root), Frequencies.small()
+    found = by_scale(root)
     paper = {
         int(claim.metric.removeprefix("mse_noisy_").removesuffix("hz")): claim.value
         for claim in CLAIMS
@@ -151,7 +120,6 @@ def from_results(root: Path | None = None) -> Explorable:
         counts = ", ".join(f"{len(found[scale])} at scale {scale:g}" for scale in models)
         return explorable(
             models, {scale: [record.metrics for record in found[scale]] for scale in models}, paper=paper,
-            dim=exp.model_config().encoder.head_dim, p=exp.p, base=exp.base,
             source=f"Recorded runs of preset small: {counts}.",
         )  # fmt: skip
 

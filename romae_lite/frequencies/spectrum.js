@@ -1,7 +1,7 @@
 // One or two sines with half of their points hidden: truth, observations, RoMAE, harmonic regression, and the spectra.
 function explorable(root, data, kit) {
   const F = data.frequencies, T = data.length, times = Array.from({length: T}, (_, i) => i / (T - 1));
-  let {first, second, level, model} = data.start, two = true;
+  let {first, second, level, model} = data.start, two = false;
   const blue = "var(--romae-blue)", orange = "var(--romae-vermillion)", announce = kit.announcer(root);
 
   // --- numbers --------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ function explorable(root, data, kit) {
         kit.svg("rect", {x: x + shift - (same ? 9 : 14), y: ceiling - 14, width: same ? 18 : 28, height: floor - ceiling + 36, fill: "transparent"}),
         kit.svg("line", {x1: x, x2: x, y1: ceiling - 2, y2: floor, "stroke-dasharray": "2 3", style: "stroke:currentColor", "stroke-opacity": 0.7}),
         kit.svg("path", {d: `M${x + shift} ${floor + 3}l8 10q0 4 -4 4h-8q-4 0 -4 -4z`, style: "fill:currentColor"}),
-        kit.text(x, ceiling - 8, same && which ? "" : `${F[which ? second : first]} Hz`, {"text-anchor": "middle", style: "font-weight:600"}));
+        kit.text(x, ceiling - 8, which && (same || !two) ? "" : `${F[which ? second : first]} Hz`, {"text-anchor": "middle", style: "font-weight:600"}));
       shows[which](which ? second : first);
     });
     layer.replaceChildren(...parts);

@@ -167,9 +167,9 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
     """The figure from the arrays that `payload` describes; `source` says in the caption where they come from."""
     data = payload(dict(sorted(models.items())))
     F = data["frequencies"]
-    data["start"] = {"first": len(F) // 5, "second": 5 * len(F) // 8, "level": len(data["levels"]) // 2, "model": 0}
+    data["start"] = {"first": 3 * len(F) // 8, "second": 5 * len(F) // 8, "level": len(data["levels"]) // 2, "model": 0}
     start = data["start"]
-    case = key((F[start["first"]], F[start["second"]]))
+    case = key((F[start["first"]], -1))
     return Explorable(
         name="spectrum",
         script=SCRIPT,
@@ -177,7 +177,7 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
         height=250,
         fallback=still(data, case, start["level"], start["model"]),
         title="Which sines survive when half of the points are hidden?",
-        caption="Drag the two frequencies along the spectrum. Points in the text's colour are observed, with noise; "
+        caption="Drag the frequency along the spectrum, or add a second sine. Black points are observed, with noise; "
         "blue ones RoMAE filled in; the orange rings are harmonic regression, which knows that the series is a sum of "
         "at most two sines and is about as good as anyone can be. A stick joins each of RoMAE's points to the true "
         "curve. The spectra are those of the whole series, observed points included, as the paper compares them. RoMAE "

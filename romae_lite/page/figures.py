@@ -52,6 +52,7 @@ FIGURE_CSS = (
     ".romae-figure{margin:1rem 0;text-align:center;line-height:1;overflow-x:auto}"
     ".romae-figure svg{max-width:100%;height:auto}"
     ".romae-figure svg *{stroke-linejoin:round;stroke-linecap:butt}.romae-figure svg+img{display:none}"
+    ".romae-figure figcaption{margin:.6rem auto 0;max-width:44rem;font-size:.86em;line-height:1.45;text-align:left}"
     # MyST-NB puts a light box behind HTML output on dark pages
     "html[data-theme=dark] .bd-content div.cell_output .text_html:has(.romae-figure)"
     "{background-color:transparent!important;color:inherit!important;padding:0!important}"
@@ -65,19 +66,22 @@ def style() -> AbstractContextManager:
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A rendered figure; displays itself. svg: the inline element; png: the same on white; alt: in words."""
+    """A rendered figure; displays itself. svg: the inline element; png: the same on white; alt: in words; caption: what
+    stands below, "Figure 4.1. What is to be seen." """
 
     svg: str
     png: bytes
     alt: str
+    caption: str = ""
 
     def html(self) -> str:
         """Self-contained: the SVG, and behind it the PNG, which shows only where a sanitiser has taken the SVG away."""
         alt, image = escape(self.alt), base64.b64encode(self.png).decode()
+        below = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
         return (
             f"<style>{colour_css('.romae-figure')}\n{FIGURE_CSS}</style>"
             f'<figure class="romae-figure" role="img" aria-label="{alt}">{self.svg}'
-            f'<img alt="{alt}" src="data:image/png;base64,{image}"></figure>'
+            f'<img alt="{alt}" src="data:image/png;base64,{image}">{below}</figure>'
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
@@ -85,7 +89,7 @@ class Picture:
         return {"text/html": self.html(), "image/png": png, "text/plain": f"<Picture: {self.alt}>"}
 
 
-def render(fig: Figure, alt: str) -> Picture:
+def render(fig: Figure, alt: str, caption: str = "") -> Picture:
     """The figure as a `Picture`; the same figure gives the same bytes. ``alt`` says in words what is to be seen."""
     kind("fig", fig, Figure)
     if not isinstance(alt, str) or not alt.strip():
@@ -96,7 +100,7 @@ def render(fig: Figure, alt: str) -> Picture:
         fig.savefig(pixels, format="png", dpi=110, facecolor="white", metadata={"Software": None})
     # A palette of 64 colours is plenty for lines and text and makes the file a third as large.
     Image.open(pixels).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
-    return Picture(svg=inline(vector.getvalue()), png=small.getvalue(), alt=alt.strip())
+    return Picture(svg=inline(vector.getvalue()), png=small.getvalue(), alt=alt.strip(), caption=caption)
 
 
 def inline(svg: str) -> str:
@@ -117,11 +121,11 @@ def inline(svg: str) -> str:
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>r{key}-", svg)
 
 
-def show(fig: Figure, alt: str) -> None:
+def show(fig: Figure, alt: str, caption: str = "") -> None:
     """Display the figure in a notebook and close it, so that it is not shown twice."""
     from IPython.display import display
 
-    picture = render(fig, alt)
+    picture = render(fig, alt, caption)
     plt.close(fig)
     display(picture)
 

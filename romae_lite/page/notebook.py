@@ -1,5 +1,6 @@
 """What the chapters share: checked parameters, and source code shown from the package itself."""
 
+import ast
 import difflib
 import inspect
 import re
@@ -94,13 +95,143 @@ class Parameters:
 
 
 class Source:
-    """The source code of package objects, displayed as highlighted Python: the code you read is the code that runs."""
+    """The source code of package objects, displayed as highlighted Python: the code you read is the code that runs.
 
-    def __init__(self, *objects):
-        self.text = "\n\n".join(textwrap.dedent(inspect.getsource(o)).rstrip() for o in objects)
+    teaching: leaves out what checks arguments, shortens docstrings to their first sentence and lines to 88 columns.
+    """
+
+    def __init__(self, *objects, teaching: bool = False):
+        sources = [textwrap.dedent(inspect.getsource(o)).rstrip() for o in objects]
+        self.text = "\n\n".join(map(taught, sources) if teaching else sources)
 
     def _repr_markdown_(self) -> str:
         return f"```python\n{self.text}\n```"
 
     def __repr__(self) -> str:
         return self.text
+
+
+COLUMNS = 88  # what the book's code box holds
+CHECKS = {"whole", "wholes", "number", "choice", "kind", "tensor", "shapes", "checks"}  # romae_lite.checks
+
+
+def taught(source: str) -> str:
+    """The source of a function or class without what checks its arguments, with short docstrings and lines.
+
+    Left out are calls of `romae_lite.checks`, ``if ...: raise``, and assignments that serve nothing else.
+    """
+    while gone := _left_out(source):
+        lines = source.splitlines()
+        for start, end, instead in sorted(gone, reverse=True):
+            lines[start - 1 : end] = instead
+        source = "\n".join(lines)
+    source = re.sub(r"\n{3,}", "\n\n", source)
+    source = re.sub(r'(""")\n\n', r"\1\n", source)
+    return "\n".join(short for line in source.splitlines() for short in _wrapped(line))
+
+
+def _left_out(source: str) -> list[tuple[int, int, list[str]]]:
+    """First and last line of what a lesson does without, and the lines to put there."""
+    tree, gone = ast.parse(source), []
+    loaded = {}  # name -> how often it is used
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            loaded[node.id] = loaded.get(node.id, 0) + 1
+    for node in ast.walk(tree):
+        for body in (getattr(node, part, None) for part in ("body", "orelse")):
+            if not isinstance(body, list):
+                continue
+            for i, one in enumerate(body):
+                first, last = one.lineno, one.end_lineno
+                if (
+                    isinstance(one, ast.Expr)
+                    and isinstance(one.value, ast.Constant)
+                    and isinstance(one.value.value, str)
+                ):
+                    text = inspect.cleandoc(one.value.value)
+                    sentence = " ".join(re.split(r"(?<=[.])\s|\n\n", text, maxsplit=1)[0].split()).rstrip(":")
+                    indent = " " * one.col_offset
+                    short = textwrap.wrap(f'"""{sentence}"""', COLUMNS, initial_indent=indent, subsequent_indent=indent)
+                    if i == 0 and "\n".join(short) != "\n".join(source.splitlines()[first - 1 : last]):
+                        gone.append((first, last, short))
+                elif len(body) > 1 and (_checks(one) or _serves_nothing(one, loaded)):
+                    gone.append((first, last, []))
+    inner = [(a, b) for a, b, _ in gone]
+    return [g for g in gone if not any((a, b) != g[:2] and a <= g[0] and g[1] <= b for a, b in inner)]
+
+
+def _checks(node: ast.stmt) -> bool:
+    """Whether a statement does nothing but check an argument."""
+    if isinstance(node, ast.If):
+        return not node.orelse and all(isinstance(one, ast.Raise) or _checks(one) for one in node.body)
+    if isinstance(node, ast.Expr):
+        return _is_check(node.value)
+    if isinstance(node, ast.Assign):
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        return all(map(_is_check, values))
+    return False
+
+
+def _is_check(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    return isinstance(called, ast.Name) and called.id in CHECKS
+
+
+def _serves_nothing(node: ast.stmt, loaded: dict[str, int]) -> bool:
+    """Whether a statement assigns local names that nothing reads: they served a check."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+    return (
+        bool(targets)
+        and all(isinstance(t, ast.Name) and not loaded.get(t.id) for t in targets)
+        and not (isinstance(getattr(node, "value", None), ast.Constant))
+    )
+
+
+def _wrapped(line: str) -> list[str]:
+    """A line of code in at most 88 columns: the comment above it, and the outermost bracket on lines of its own."""
+    if len(line) <= COLUMNS:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    if line.lstrip().startswith("#"):
+        return textwrap.wrap(
+            line.strip()[1:].strip(), COLUMNS, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# "
+        )
+    code, hash_, comment = line.partition("  # ")
+    if hash_:
+        return [*_wrapped(f"{indent}# {comment}"), *_wrapped(code)]
+    if '"""' in line:
+        return [line]
+    found = _outermost(code)
+    if found is None:
+        return [line]
+    start, end, commas = found
+    inside, deep = code[start + 1 : end], indent + "    "
+    if len(deep + inside) <= COLUMNS:
+        middle = [deep + inside]
+    else:
+        cuts, comma = [start, *commas, end], "," if commas else ""
+        parts = [code[a + 1 : b].strip() for a, b in zip(cuts, cuts[1:], strict=False)]
+        middle = [short for part in parts if part for short in _wrapped(f"{deep}{part}{comma}")]
+    return [code[: start + 1], *middle, indent + code[end:]]
+
+
+def _outermost(code: str) -> tuple[int, int, list[int]] | None:
+    """The widest bracket of a line: where it opens and closes, and its own commas."""
+    stack, spans, quote, commas = [], [], "", {}
+    for i, c in enumerate(code):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif c in "([{":
+            stack.append(i)
+        elif c in ")]}" and stack:
+            spans.append((stack.pop(), i))
+        elif c == "," and stack:
+            commas.setdefault(stack[-1], []).append(i)
+    if not spans:
+        return None
+    start, end = max(spans, key=lambda span: span[1] - span[0])
+    return start, end, commas.get(start, [])

@@ -25,7 +25,18 @@ function explorable(root, data, kit) {
     .romae-explorable .mt-chosen{pointer-events:none}`));
   const numbers = {};
   const number = (id, text) => { const b = numbers[id] = kit.el("b"), span = kit.el("span", {}, text, " ", b); return span; };
-  const models = kit.select({label: "Model", options: data.models.map((m, i) => [i, m.name]), value: 0, change: v => choose(+v)});
+  // Three switches. Not every combination was recorded: what is switched holds, the others follow as closely as they can.
+  const of = {stays: m => m.anchor === "" ? "nothing" : m.anchor === "moving" ? "moves" : "stays", what: m => m.anchor === "[CLS]" ? "[CLS]" : "token", tokens: m => m.distinct ? "distinct" : "alike"};
+  const options = {stays: [["nothing", "no anchor"], ["stays", "pinned at 0"], ["moves", "moves along"]], what: [["[CLS]", "[CLS]"], ["token", "an ordinary token"]], tokens: [["alike", "alike"], ["distinct", "distinct"]]};
+  const agree = (m, wanted) => Object.keys(of).filter(name => of[name](m) === wanted[name]).length;
+  const pick3 = (name, value) => {
+    const wanted = {...Object.fromEntries(Object.keys(of).map(n => [n, of[n](model())])), [name]: value};
+    const fit = data.models.map((m, i) => i).filter(i => of[name](data.models[i]) === value);
+    if (fit.length) choose(fit.reduce((best, i) => agree(data.models[i], wanted) > agree(data.models[best], wanted) ? i : best));
+    else update();
+  };
+  const switches = Object.fromEntries(Object.entries({stays: "Anchor", what: "which is", tokens: "Tokens"}).map(([name, label]) => [name, kit.select({label,
+    options: options[name].filter(([v]) => data.models.some(m => of[name](m) === v)), value: of[name](model()), change: v => pick3(name, v)})]));
   const patterns = kit.select({label: "Pattern", options: data.offsets.map((_, i) => [i, i + 1]), value: 0, change: v => { state.pattern = +v; state.moved = 0; update(); }});
   const together = kit.button("", {class: "romae-button", "aria-pressed": "false"}, () => { state.together = !state.together; update(); });
   const back = kit.button("Put the token back", {class: "romae-button"}, () => { state.moved = 0; update(); });
@@ -34,7 +45,7 @@ function explorable(root, data, kit) {
   const token = kit.slider({label: "Token", min: 1, max: count, value: state.token + 1, format: String, describe: v => `token ${v} of ${count}`, change: v => { state.token = v - 1; state.moved = 0; update(); }});
   const drawing = kit.el("div"), source = kit.el("p", {class: "mt-source romae-faint"}), toAnchor = number("anchor", "");
   const controls = kit.el("div", {class: "romae-row mt-row"}, all.node, token.node, patterns.node);
-  root.append(kit.el("div", {class: "mt-top"}, models.node, together), drawing,
+  root.append(kit.el("div", {class: "mt-top"}, ...Object.values(switches).map(s => s.node), together), drawing,
     kit.el("div", {class: "mt-numbers", "aria-hidden": "true"}, number("error", "mean error"), toAnchor, number("other", "")),
     controls, source);
 
@@ -86,20 +97,20 @@ function explorable(root, data, kit) {
     const now = places(), named = answers(), x = now.map(place), me = now[state.token], small = width < 450, r = small ? 5.5 : 7, parts = [];
     const clip = v => kit.clamp(v, from, to);
     if (named) named.forEach((v, i) => parts.push(
-      kit.svg("line", {x1: x[i], x2: place(clip(v)), y1: top, y2: bottom, style: "stroke:var(--romae-green)", "stroke-opacity": 0.55, "stroke-width": 1.3})));
+      kit.svg("line", {x1: x[i], x2: place(clip(v)), y1: top, y2: bottom, style: "stroke:var(--romae-blue)", "stroke-opacity": 0.55, "stroke-width": 1.3})));
     else parts.push(kit.text(place(to), bottom - 26, "no answer while one token is moved", {"text-anchor": "end", class: "romae-faint"}));
     // the curve of scores, centred on the chosen token, and everything else as a dot on it
     const pixels = place(to) - place(from), line = Array.from({length: Math.round(pixels) + 1}, (_, i) => { const px = place(from) + i; return [px, up(score(place.invert(px) - me))]; });
     parts.push(kit.svg("path", {d: kit.path(line), fill: "none", "stroke-width": 1.6, style: "stroke:currentColor", "stroke-opacity": 0.55}));
-    now.forEach((v, i) => { if (i !== state.token) parts.push(kit.svg("circle", {cx: x[i], cy: up(score(v - me)), r: r - 2, style: "fill:var(--romae-blue)"})); });
-    parts.push(kit.svg("circle", {cx: x[state.token], cy: up(1), r: r - 1.5, style: "fill:var(--romae-ground);stroke:var(--romae-blue)", "stroke-width": 2}));
+    now.forEach((v, i) => { if (i !== state.token) parts.push(kit.svg("circle", {cx: x[i], cy: up(score(v - me)), r: r - 2, style: "fill:currentColor"})); });
+    parts.push(kit.svg("circle", {cx: x[state.token], cy: up(1), r: r - 1.5, style: "fill:var(--romae-ground);stroke:currentColor", "stroke-width": 2}));
     if (anchored()) {
       const ax = place(anchorPlace()), ay = up(score(anchorPlace() - me));
       parts.push(kit.svg("line", {x1: ax, x2: ax, y1: top + 12, y2: ay, style: "stroke:var(--romae-vermillion)", "stroke-opacity": 0.5, "stroke-dasharray": "3 3"}),
         kit.svg("rect", {x: ax - 5, y: ay - 5, width: 10, height: 10, rx: 2, style: "fill:var(--romae-vermillion)"}));
     }
-    now.forEach((v, i) => parts.push(kit.svg("circle", {cx: x[i], cy: top, r, style: "fill:var(--romae-blue);stroke:var(--romae-ground)", "stroke-width": 1.2})));
-    if (named) named.forEach(v => parts.push(kit.svg("circle", {cx: place(clip(v)), cy: bottom, r: r - 1, style: "fill:var(--romae-green);stroke:var(--romae-ground)", "stroke-width": 1.2})));
+    now.forEach((v, i) => parts.push(kit.svg("circle", {cx: x[i], cy: top, r, style: "fill:currentColor;stroke:var(--romae-ground)", "stroke-width": 1.2})));
+    if (named) named.forEach(v => parts.push(kit.svg("circle", {cx: place(clip(v)), cy: bottom, r: r - 1, style: "fill:var(--romae-blue);stroke:var(--romae-ground)", "stroke-width": 1.2})));
     below.replaceChildren(...parts);
     const [first, end] = [Math.min(...x), Math.max(...x)], middle = (first + end) / 2;
     bar.replaceChildren(kit.svg("rect", {x: first - 8, y: 6, width: end - first + 16, height: 34, fill: "transparent"}),
@@ -107,7 +118,7 @@ function explorable(root, data, kit) {
       kit.svg("rect", {x: middle - 24, y: 11, width: 48, height: 24, rx: 12, style: "fill:var(--romae-ground);stroke:currentColor", "stroke-width": 1.2}),
       kit.text(middle, 27, "all", {"text-anchor": "middle"}));
     chosen.replaceChildren(kit.svg("circle", {cx: x[state.token], cy: top, r: 16, fill: "transparent"}),
-      kit.svg("circle", {cx: x[state.token], cy: top, r: r + 3, fill: "none", style: "stroke:var(--romae-blue)", "stroke-width": 2}));
+      kit.svg("circle", {cx: x[state.token], cy: top, r: r + 3, fill: "none", style: "stroke:currentColor", "stroke-width": 2}));
     square.style.display = anchored() ? "" : "none";
     if (anchored()) {
       const ax = place(anchorPlace());
@@ -169,7 +180,8 @@ function explorable(root, data, kit) {
     square.firstChild && square.setAttribute("aria-label", label() === "[CLS]" ? "[CLS]" : "The anchor");
     all.set(state.k);
     token.set(state.token + 1);
-    models.input.value = state.model;
+    for (const [name, one] of Object.entries(switches)) one.input.value = of[name](model());
+    switches.what.input.disabled = !pinned();
     source.textContent = model().source;
     drawTokens();
     announce(`Tokens from ${Math.min(...now).toFixed(1)} to ${Math.max(...now).toFixed(1)}. ` + (anchored() ? `${label()} at ${anchorPlace().toFixed(1)}, score ${withAnchor.toFixed(3)}. ` : "") +

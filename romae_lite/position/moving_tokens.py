@@ -60,15 +60,21 @@ def recorded(exp: Position, model: nn.Module, data: Splits) -> dict[str, np.ndar
 class Answers:
     """One recorded model: what it is and what it named.
 
-    anchor: "[CLS]" or "token" (pinned at 0 in training), "moving" (along with the tokens), or "" for none.
+    anchor: "[CLS]" or "token" (pinned at 0 in training), "moving" (along with the tokens), or "" for none. distinct:
+    whether its tokens can be told apart. No two models of a figure are alike in both.
     arrays: offsets (M, N), shifts (K,) in equal steps, named (M, K, N): answers to tokens at offsets + shift.
     """
 
-    name: str
     anchor: str
+    distinct: bool
     head_dim: int
     arrays: Mapping[str, np.ndarray]
     source: str = ""
+
+    @property
+    def name(self) -> str:
+        stays = {"[CLS]": "[CLS] at 0", "token": "a token at 0", "moving": "a token that moves along", "": "no anchor"}
+        return f"{stays.get(self.anchor, self.anchor)}, tokens {'distinct' if self.distinct else 'alike'}"
 
 
 def payload(models: Sequence[Answers], low: float, high: float) -> dict:
@@ -89,7 +95,7 @@ def payload(models: Sequence[Answers], low: float, high: float) -> dict:
         if model.anchor not in ("[CLS]", "token", "moving", ""):
             raise ValueError(f"anchor of {model.name!r} is {model.anchor!r}; it must be [CLS], token, moving or empty")
         listed.append({
-            "name": model.name, "anchor": model.anchor, "source": model.source,
+            "name": model.name, "anchor": model.anchor, "distinct": model.distinct, "source": model.source,
             "thetas": [round(theta, 9) for theta in rope.frequencies(model.head_dim, 0.75, 10_000.0).tolist()],
             "named": np.rint(a["named"] * SCALE).astype(int).reshape(len(a["named"]), -1).tolist(),
         })  # fmt: skip
@@ -155,55 +161,37 @@ def explorable(models: Sequence[Answers], low: float = 1.0, high: float = 50.0, 
         height=300,
         fallback=still(data),
         title="Move everything, and see who notices",
-        caption="Blue: ten tokens where they are. Green: where a recorded model says that they are. Drag the bar to "
+        caption="Black: ten tokens where they are. Blue: where a recorded model says that they are. Drag the bar to "
         "move all tokens, the square to move the anchor, or hold the two together; drag a single token to change its "
-        "scores. Below: RoPE's score of the ringed token with anything at that place, for equal vectors. Tokens that "
-        "move together keep their scores with each other; only the score with something left behind can tell. "
-        "Shaded: the range of the training, over which its samples spread; the patterns here are narrower, to leave "
-        f"room for moving. {note}".rstrip(),
+        "scores. Below: RoPE's score of the ringed token with anything at that place, for equal vectors. Shaded: the "
+        "range of the training. Beyond it no token ever stood, and the answers of a model that knows places pile up "
+        f"at its end and fold back. {note}".rstrip(),
     )
 
 
-def describe(record: Record) -> tuple[str, str]:
-    """Name and anchor of the model that a record of "position" holds."""
-    config, paper = record.config, record.preset == "paper"
-    tokens = "distinct tokens" if config["values"] == "distinct" else "identical tokens"
-    size = (config["size"] + ", reduced" * (record.tier == "reduced")) if paper else "ours"
-    if config["cls"]:
-        return f"[CLS], {tokens} ({size})", "[CLS]"
-    if config["anchor"] == "pinned":
-        return f"pinned token, {tokens} ({size})", "token"
-    if config["anchor"] == "moving":
-        return f"moving anchor, {tokens} ({size})", "moving"
-    return f"no anchor, {tokens} ({size})", ""
+def kind(record: Record) -> tuple[str, bool]:
+    """Anchor of the model that a record of "position" holds, and whether its tokens are distinct."""
+    config = record.config
+    anchor = "[CLS]" if config["cls"] else {"pinned": "token", "moving": "moving", "none": ""}[config["anchor"]]
+    return anchor, config["values"] == "distinct"
 
 
-def blind(config: Mapping) -> bool:
-    """Whether nothing tells the tokens apart: such models are alike at any size, and one of them is enough."""
-    return not config["cls"] and config["anchor"] == "none" and config["values"] == "same"
-
-
-TOLD = {"size", "cls", "values", "anchor", "low", "high"}  # settings that the name of a model in the figure says
+TOLD = {"cls", "values", "anchor"}  # settings that the switches of the figure set
 ORDER = ("[CLS]", "", "token", "moving")
 
 
-def told(record: Record) -> bool:
-    """Whether a run differs from its preset in nothing but what the model's name in the figure says."""
-    cut_short = {"epochs"} if record.tier == "reduced" else set()
-    planned = record.planned
-    return {name for name, _ in planned.overrides} <= TOLD | cut_short | planned.build().neutral
-
-
-def kinds(experiment: str, root: Path | None = None) -> list[list[Record]]:
-    """The recorded runs of every kind of model that the figure has a name for, one run for each seed."""
+def kinds(root: Path | None = None) -> list[list[Record]]:
+    """The recorded runs of every kind of model, ours before the paper's size, one run for each seed. Without an anchor
+    and with tokens alike a model is blind, whatever its size, and only the paper's are recorded."""
     groups = {}
-    found = load_all(root, experiment).records
-    for record in sorted(found, key=lambda r: (r.preset != "paper", r.seed)):
-        kind = (*describe(record), record.config["low"], record.config["high"])
-        repeats = blind(record.config) and record.config["size"] != "tiny"
-        if kind not in groups and record.tier != "smoke" and told(record) and not repeats:
-            groups[kind] = record.planned.build().records(root)
-    return list(groups.values())
+    found = [record for record in load_all(root, "position").records if record.tier not in ("reduced", "smoke")]
+    for record in sorted(
+        found, key=lambda r: (r.preset == "paper", r.config["size"] != "tiny", r.preset == "quick", r.seed)
+    ):
+        settings = {name for name, _ in record.planned.overrides} - record.planned.build().neutral
+        if settings <= TOLD | {"size"}:
+            groups.setdefault(kind(record), record.planned.build().records(root))
+    return [groups[key] for key in sorted(groups, key=lambda key: (ORDER.index(key[0]), key[1]))]
 
 
 @figure("moving_tokens")
@@ -211,14 +199,13 @@ def from_results(root: Path | None = None) -> Explorable:
     """The figure from the records of the experiment "position": the lowest seed of every kind of model there is."""
 
     def model(record: Record, arrays: Mapping[str, np.ndarray]) -> Answers:
-        name, anchor = describe(record)
+        anchor, distinct = kind(record)
         source = f"Seed {record.seed}, test MSE {record.metrics['mse']:.3g}: {record.command}"
         head = width(record.config["size"]).head_dim
-        return Answers(name=name, anchor=anchor, head_dim=head, arrays=arrays, source=source)
+        return Answers(anchor=anchor, distinct=distinct, head_dim=head, arrays=arrays, source=source)
 
     def draw(runs: list[Drawable]) -> Explorable:
-        models = sorted((model(*run) for run in runs), key=lambda m: ("reduced" in m.name, ORDER.index(m.anchor)))
-        return explorable(models, note="Every answer is recorded.")
+        return explorable([model(*run) for run in runs], note="Every answer is recorded.")
 
     title = "Move everything, and see who notices"
-    return drawn("moving_tokens", title, COMMAND, kinds("position", root), draw, root)
+    return drawn("moving_tokens", title, COMMAND, kinds(root), draw, root)

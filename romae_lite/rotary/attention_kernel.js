@@ -1,9 +1,9 @@
 // Score against distance for a query and key whose pairs the reader weights and turns; on one axis a curve, on two a map.
 function explorable(root, data, kit) {
-  const state = {axes: data.axes, reach: data.reach, weights: [...data.weights], phases: [...data.phases], preset: data.preset, softmax: false, at: [5, 5]};
+  const state = {axes: data.axes, reach: data.reach, weights: [...data.weights], phases: [...data.phases], preset: data.preset, softmax: false, at: [-5, 5]};
   const TURN = 2 * Math.PI, n = data.weights.length;
   const thetas = () => data.thetas[state.axes], axis = i => Math.floor(i * state.axes / n);
-  const part = (a, d) => thetas().reduce((sum, theta, i) => axis(i) === a ? sum + state.weights[i] * Math.cos(theta * d - state.phases[i]) : sum, 0);
+  const part = (a, d) => thetas().reduce((sum, theta, i) => axis(i) === a ? sum + state.weights[i] * Math.cos(theta * d + state.phases[i]) : sum, 0);
   const score = at => { let sum = 0; for (let a = 0; a < state.axes; a++) sum += part(a, at[a]); return sum; };
   const minus = text => text.replace(/-/g, "−"), show = (v, digits = 2) => minus(v.toFixed(digits).replace(/^-(0\.?0*)$/, "$1"));
   const wavelength = theta => !theta ? "∞" : TURN / theta < 100 ? (TURN / theta).toFixed(1) : (TURN / theta).toFixed(0);
@@ -184,7 +184,7 @@ function explorable(root, data, kit) {
         kit.svg("path", {d: axis(i) ? `M${box.left - 1} ${up(at)}l-7 -4.5v9z` : `M${across(at)} ${box.bottom + 1}l4.5 7h-9z`, style}));
     });
     for (const v of ticks) parts.push(kit.text(across(v), box.bottom + 21, minus(String(v)), {"text-anchor": "middle"}));
-    parts.push(kit.text((box.left + box.right) / 2, box.bottom + 36, flat ? "distance: how far back the key is" : "distance along axis 1, and upwards along axis 2", {"text-anchor": "middle", class: "romae-faint"}));
+    parts.push(kit.text((box.left + box.right) / 2, box.bottom + 36, flat ? "distance Δ = key − query" : "Δ along axis 1, and upwards along axis 2", {"text-anchor": "middle", class: "romae-faint"}));
     ground.replaceChildren(...parts);
     drawProbe(value);
   }

@@ -50,7 +50,7 @@ def score(weights: list[float], phases: list[float], distances: tuple[float, ...
     freqs, axes = thetas(len(distances)), len(distances)
     per_axis = len(freqs) // axes
     return sum(
-        w * math.cos(theta * distances[i // per_axis] - phi)
+        w * math.cos(theta * distances[i // per_axis] + phi)
         for i, (w, phi, theta) in enumerate(zip(weights, phases, freqs, strict=True))
     )
 
@@ -64,7 +64,7 @@ def still(preset: str, reach: float) -> str:
     body += svg.line(points, stroke=PALETTE["blue"][0], stroke_width=2)
     for share in (-1, -0.5, 0, 0.5, 1):
         body += svg.label(left + 290 * (1 + share), 206, f"{share * reach:g}", text_anchor="middle")
-    text = f"score of a query and a key against their distance; all eight pairs, {preset}"
+    text = f"score of a query and a key against their distance, key − query; all eight pairs, {preset}"
     return svg.picture(width, height, body + svg.label(left, 16, text))
 
 
@@ -94,6 +94,6 @@ def explorable(preset: str = "5 back", reach: float = 40.0, axes: int = 1) -> Ex
         caption="Each bar is one pair of channels: drag it up or down for its weight, turn the dial below it for its "
         "phase. The curve is the score that a query gives to a key at that distance; triangles mark the wavelengths, "
         "counted from distance 0. The two dashed pairs do not turn: all they can do is raise or lower all alike. With "
-        "two axes each axis has four pairs, and the score is a sum of one function of each distance; only the "
-        "exponential in softmax makes a spot of a cross.",
+        "two axes each axis has four pairs, and the score is a sum of one function of each distance: a cross. The "
+        "exponential in softmax makes spots of it, a lattice of them where the fastest pair repeats.",
     )

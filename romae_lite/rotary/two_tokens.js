@@ -1,6 +1,6 @@
 // A query and a key that can be moved along a line, their pairs as clock hands, and the score against the difference.
 function explorable(root, data, kit) {
-  const {reach, thetas} = data, state = {query: data.query, key: data.key, chosen: data.chosen};
+  const {reach, thetas} = data, state = {query: data.query, key: data.key, chosen: data.chosen, pairs: data.pairs};
   const tokens = {query: {name: "query", colour: "var(--romae-blue)"}, key: {name: "key", colour: "var(--romae-vermillion)"}};
   const turn = (pairs, position) => pairs.map(([x, y], i) => {
     const c = Math.cos(position * thetas[i]), s = Math.sin(position * thetas[i]);
@@ -8,7 +8,7 @@ function explorable(root, data, kit) {
   });
   const parts = (query, key) => {
     const vectors = data.vectors[state.chosen], q = turn(vectors.query, query), k = turn(vectors.key, key);
-    return q.map(([x, y], i) => x * k[i][0] + y * k[i][1]);
+    return q.slice(0, state.pairs).map(([x, y], i) => x * k[i][0] + y * k[i][1]);
   };
   const score = (query, key) => parts(query, key).reduce((sum, part) => sum + part, 0);
   const round = v => Math.round(100 * v) / 100;
@@ -27,8 +27,9 @@ function explorable(root, data, kit) {
   const both = kit.slider({label: "Move both", min: -reach, max: reach, step: 0.05, value: 0, format: v => show(v), describe: v => `midpoint ${v.toFixed(2)}`, change: v => shift(v)});
   const vectors = kit.select({label: "Query and key", options: Object.keys(data.vectors).map(v => [v, v]), value: state.chosen,
     change: v => { state.chosen = v; rebuild(); drawCurve(); update(); }});
-  root.append(line, kit.el("div", {class: "tt-numbers"}, number("query", "query at"), number("key", "key at"), number("difference", "difference"), number("score", "score")), dials, curve,
-    kit.el("div", {class: "romae-row"}, both.node, vectors.node));
+  const pairs = kit.slider({label: "Dials", min: 1, max: thetas.length, value: state.pairs, describe: v => `${v} of ${thetas.length} pairs`, change: v => { state.pairs = v; rebuild(); drawCurve(); update(); }});
+  root.append(line, kit.el("div", {class: "tt-numbers"}, number("query", "query at"), number("key", "key at"), number("difference", "distance Δ"), number("score", "score")), dials, curve,
+    kit.el("div", {class: "romae-row"}, both.node, pairs.node, vectors.node));
 
   // --- the line: two tokens and the bar that holds them ---------------------------------------------------------------------
   const track = kit.svg("svg"), ground = kit.svg("g"), bar = kit.svg("g"), handles = {key: kit.svg("g"), query: kit.svg("g")};
@@ -81,7 +82,8 @@ function explorable(root, data, kit) {
   function rebuild() {
     const vectors = data.vectors[state.chosen], longest = Math.max(...[...vectors.query, ...vectors.key].map(([x, y]) => Math.hypot(x, y)));
     const cells = [];
-    hands = thetas.map((theta, i) => {
+    dials.style.gridTemplateColumns = `repeat(${state.pairs},minmax(0,1fr))`;
+    hands = thetas.slice(0, state.pairs).map((theta, i) => {
       const ring = kit.svg("circle", {cx: 50, cy: 50, r: 46, fill: "none", style: "stroke:currentColor", "stroke-opacity": 0.35, "stroke-width": 1.2, "stroke-dasharray": theta ? null : "4 4"});
       const arc = kit.svg("path", {style: "fill:currentColor", "fill-opacity": 0.13});
       const make = id => {
@@ -116,12 +118,12 @@ function explorable(root, data, kit) {
     if (!now) return;
     graphWidth = now;
     const height = kit.height, left = 30, right = now - 10, top = 24, bottom = height - 22, far = 2 * reach, {query, key} = data.vectors[state.chosen];
-    const most = query.reduce((sum, [x, y], i) => sum + Math.hypot(x, y) * Math.hypot(...key[i]), 0) * 1.08;
+    const most = query.slice(0, state.pairs).reduce((sum, [x, y], i) => sum + Math.hypot(x, y) * Math.hypot(...key[i]), 0) * 1.08;
     across = kit.linear([-far, far], [left, right]);
     up = kit.linear([-most, most], [bottom, top]);
     kit.set(graph, {viewBox: `0 0 ${now} ${height}`, height});
-    const points = Array.from({length: Math.round(right - left) * 2 + 1}, (_, i) => { const x = left + i / 2; return [x, up(score(across.invert(x), 0))]; });
-    graph.replaceChildren(kit.text(left, 12, "score against the difference, query − key", {class: "romae-faint"}),
+    const points = Array.from({length: Math.round(right - left) * 2 + 1}, (_, i) => { const x = left + i / 2; return [x, up(score(0, across.invert(x)))]; });
+    graph.replaceChildren(kit.text(left, 12, "score against the distance Δ = key − query", {class: "romae-faint"}),
       ...kit.ticks(-most, most, 4).flatMap(v => [
         kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": v ? 0.12 : 0.4}),
         kit.text(left - 6, up(v) + 4, minus(String(v)), {"text-anchor": "end"})]),
@@ -131,7 +133,7 @@ function explorable(root, data, kit) {
   }
   function drawMarker() {
     if (!across) return;
-    const x = across(state.query - state.key), y = up(score(state.query, state.key));
+    const x = across(state.key - state.query), y = up(score(state.query, state.key));
     marker.replaceChildren(kit.svg("line", {x1: x, x2: x, y1: 20, y2: kit.height - 22, style: "stroke:currentColor", "stroke-width": 1.2, "stroke-opacity": 0.6}),
       kit.svg("circle", {cx: x, cy: y, r: 6, style: "fill:var(--romae-green);stroke:currentColor", "stroke-width": 1.2}));
   }
@@ -149,7 +151,7 @@ function explorable(root, data, kit) {
     update();
   }
   function update() {
-    const difference = round(state.query - state.key), now = show(score(state.query, state.key), 4);
+    const difference = round(state.key - state.query), now = show(score(state.query, state.key), 4);
     for (const id of ["query", "key"]) numbers[id].textContent = show(state[id]);
     numbers.difference.textContent = show(difference);
     numbers.score.textContent = now;
@@ -158,7 +160,7 @@ function explorable(root, data, kit) {
     drawHands();
     drawMarker();
     announce(`Query at ${state.query.toFixed(2)}, key at ${state.key.toFixed(2)}, difference ${difference.toFixed(2)}, score ${now}.`);
-    kit.state({query: state.query.toFixed(2), key: state.key.toFixed(2), vectors: state.chosen, difference: difference.toFixed(2),
+    kit.state({query: state.query.toFixed(2), key: state.key.toFixed(2), vectors: state.chosen, difference: difference.toFixed(2), pairs: state.pairs,
       score: score(state.query, state.key).toFixed(4), parts: parts(state.query, state.key).map(v => v.toFixed(4))});
   }
   rebuild();

@@ -64,19 +64,21 @@ def still(query: float, key: float, vectors: str) -> str:
             tip = (x + r * hand[0] / 1.4, y - r * hand[1] / 1.4)
             body += svg.line([(x, y), tip], stroke=PALETTE[colour][0], stroke_width=3)
         body += svg.label(x, y + r + 20, f"adds {part:.2f}", text_anchor="middle")
-    text = f"score {score(vectors, query, key):.4f} at a difference of {query - key:.2f}"
+    text = f"score {score(vectors, query, key):.4f} at a difference of {key - query:.2f}"
     return svg.picture(width, 234, body + svg.label(width / 2, 222, text, text_anchor="middle", font_weight=600))
 
 
 @figure("two_tokens")
-def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal") -> Explorable:
-    """The figure as it opens. query, key: positions from -30 to 30; vectors: a name in VECTORS. ValueError names what
-    does not fit."""
+def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal", pairs: int = 4) -> Explorable:
+    """The figure as it opens. query, key: positions from -30 to 30; vectors: a name in VECTORS; pairs: how many of
+    the four dials count. ValueError names what does not fit."""
     for name, value in (("query", query), ("key", key)):
         if not -REACH <= value <= REACH:
             raise ValueError(f"{name} is {value}; the line runs from {-REACH:g} to {REACH:g}")
     if vectors not in VECTORS:
         raise ValueError(f"vectors is {vectors!r}; choose one of {', '.join(VECTORS)}")
+    if pairs not in range(1, DIM // 2 + 1):
+        raise ValueError(f"pairs is {pairs}; it must be a whole number from 1 to {DIM // 2}")
     return Explorable(
         name="two_tokens",
         script=SCRIPT,
@@ -84,6 +86,7 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal") ->
             "query": query,
             "key": key,
             "chosen": vectors,
+            "pairs": pairs,
             "reach": REACH,
             "thetas": frequencies(DIM, P, BASE),
             "vectors": {name: {"query": q, "key": k} for name, (q, k) in VECTORS.items()},
@@ -91,8 +94,8 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal") ->
         height=150,
         fallback=still(query, key, vectors),
         title="Two tokens on a line",
-        caption="Drag the query, the key, or the bar between them, which moves both. Each dial is one pair of "
-        "channels, with the hand of the query and the hand of the key; below it stands what the pair adds to the "
-        "score. Moving both turns all hands and leaves every angle between them as it is. The dashed dial is a pair "
-        "that p-RoPE does not turn: it adds the same at any distance.",
+        caption="Begin with one dial and add the others. Drag the query, the key, or the bar between them, which moves "
+        "both. Each dial is one pair of channels, with the hand of the query and the hand of the key; below it stands "
+        "what the pair adds to the score. Moving both turns all hands and leaves every angle between them as it is. A "
+        "dashed dial is a pair that does not turn: it adds the same at any distance.",
     )

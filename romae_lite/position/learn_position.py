@@ -1,0 +1,72 @@
+"""A model of four thousand weights that learns in the page to say where its tokens are: what it takes to know.
+
+Three switches, eight models: with or without [CLS], with or without rotations, tokens alike or distinct. The page
+trains (page/trainer.js) on positions that it draws itself; nothing is recorded.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from ..lab.experiment import numpy_rng
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from .experiment import Position
+
+SCRIPT = Path(__file__).with_suffix(".js")
+MODEL = {"dim": 16, "heads": 2, "depth": 2, "ff": 32, "p": 0.75, "base": 10_000.0}
+LR, BATCH, EVERY = 0.01, 32, 15  # Adam's peak rate, samples a step, steps between two looks at the test samples
+TESTS = 150
+
+
+def levels(tests: np.ndarray, low: float, high: float) -> dict[str, float]:
+    """Mean squared errors on samples (n, tokens): of who knows nothing and answers with the middle of the range, and of
+    who knows all differences and puts the pattern in the middle, which is the best that differences allow."""
+    middle = (low + high) / 2
+    centre = (tests.min(1) + tests.max(1)) / 2
+    return {
+        "nothing": float(np.square(tests - middle).mean()),
+        "differences": float(np.square(centre - middle).mean()),
+    }
+
+
+def still(data: dict) -> str:
+    """The task: one test sample, and the two levels between which the reader's models will fall."""
+    width, body = 700, svg.label(20, 26, "Ten tokens. Where are they?", font_weight=600)
+    x = lambda v: 20 + (width - 40) * v / data["high"]  # noqa: E731
+    body += svg.line([(x(0), 66), (x(data["high"]), 66)], stroke="#999")
+    body += svg.tag("rect", x=x(0) - 7, y=59, width=14, height=14, rx=3, fill=PALETTE["vermillion"][0])
+    body += svg.label(x(0), 94, "[CLS]", text_anchor="start")
+    for v in data["tests"][0]:
+        body += svg.tag("circle", cx=x(v), cy=66, r=6, fill="#222")
+    for y, key, text in ((130, "nothing", "who knows nothing"), (154, "differences", "who knows differences only")):
+        body += svg.label(20, y, f"mean squared error of {text}: {data['levels'][key]:.2f}")
+    return svg.picture(width, 172, body)
+
+
+@figure("learn_position")
+def explorable(steps: int = 400) -> Explorable:
+    """The figure. steps: of training, for each model; ValueError below 1."""
+    if steps < 1:
+        raise ValueError(f"steps is {steps}; it must be at least 1")
+    task = Position()
+    tests = np.sort(numpy_rng(0, 9).uniform(task.low, task.high, (TESTS, task.tokens)), axis=1).round(2)
+    data = {
+        "model": MODEL, "steps": steps, "lr": LR, "batch": BATCH, "every": EVERY, "low": task.low, "high": task.high,
+        "tests": tests.tolist(), "levels": levels(tests, task.low, task.high),
+    }  # fmt: skip
+    return Explorable(
+        name="learn_position",
+        script=SCRIPT,
+        needs=("trainer",),
+        data=data,
+        height=250,
+        fallback=still(data),
+        title="Train a model to say where it is",
+        caption="Set the three switches, guess what will happen, and press Train: a model of four thousand weights "
+        "learns in this page, a few seconds for a run. Black: ten tokens of a sample that it was not trained on. Blue: "
+        f"where it says that they are. Below, its error on {TESTS} such samples; earlier runs stay in grey. Dotted: "
+        "the error of who knows nothing. Orange, dashed: the best possible from differences alone, on these samples.",
+    )
