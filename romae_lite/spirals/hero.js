@@ -1,0 +1,2 @@
+// The hero: see hero.py.
+function explorable(root, data, kit) {}
