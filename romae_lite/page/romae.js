@@ -79,14 +79,22 @@ const romae = {
     }
     return x;
   },
+  // The visible tokens once they are through the encoder and as wide as the decoder, with their places; [CLS] in front.
+  encode(model, values, positions) {
+    const w = model.weights, x = values.map(v => romae.linear(v, w["encoder.embed.weight"], w["encoder.embed.bias"])), places = [...positions];
+    if (model.cls) { x.unshift(w["encoder.cls"]); places.unshift(Array(model.axes).fill(0)); }
+    return {places, x: romae.stack(model, "encoder.stack", model.encoder, x, places).map(row => romae.linear(row, w["project.weight"], w["project.bias"]))};
+  },
+  // What belongs at the asked places, P numbers each: one mask token stands at each of them.
+  decode(model, {x, places}, asked) {
+    const w = model.weights, all = romae.stack(model, "decoder", model.decoder, x.concat(asked.map(() => w.mask_token)), places.concat(asked));
+    return all.slice(x.length).map(row => romae.linear(romae.norm(row, w["head.1.weight"]), w["head.2.weight"], w["head.2.bias"]));
+  },
   // What the model says of the hidden tokens: {index: P numbers}. hidden: a set of indices; any number of the others is visible.
   predict(model, values, positions, hidden) {
-    const w = model.weights, all = positions.map((_, i) => i), visible = all.filter(i => !hidden.has(i)), gone = all.filter(i => hidden.has(i));
-    const places = visible.map(i => positions[i]), x = visible.map(i => romae.linear(values[i], w["encoder.embed.weight"], w["encoder.embed.bias"]));
-    if (model.cls) { x.unshift(w["encoder.cls"]); places.unshift(Array(model.axes).fill(0)); }
-    const encoded = romae.stack(model, "encoder.stack", model.encoder, x, places).map(row => romae.linear(row, w["project.weight"], w["project.bias"]));
-    const decoded = romae.stack(model, "decoder", model.decoder, encoded.concat(gone.map(() => w.mask_token)), places.concat(gone.map(i => positions[i])));
-    return Object.fromEntries(gone.map((i, m) => [i, romae.linear(romae.norm(decoded[encoded.length + m], w["head.1.weight"]), w["head.2.weight"], w["head.2.bias"])]));
+    const all = positions.map((_, i) => i), visible = all.filter(i => !hidden.has(i)), gone = all.filter(i => hidden.has(i)), of = list => i => list[i];
+    const said = romae.decode(model, romae.encode(model, visible.map(of(values)), visible.map(of(positions))), gone.map(of(positions)));
+    return Object.fromEntries(gone.map((i, m) => [i, said[m]]));
   },
   // Of one block: its weights, and its multiplications with n tokens (norms, rotations and softmax are not counted).
   blockWeights: size => 4 * size.dim ** 2 + 2 * size.dim * size.ff + 2 * size.dim,

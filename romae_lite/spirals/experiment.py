@@ -47,7 +47,7 @@ class Spirals(Masked):
     irregular: bool = setting(False, "draw each spiral's angles at random instead of on the paper's grid")
     mask_ratio: float = setting(0.6, "share of points hidden", low=0.02, high=0.98)
     counts: str = setting(
-        "fixed", "visible in training: as many as mask_ratio says, or any number, and a random part of the others asked",
+        "fixed", "visible in training: as mask_ratio says, or any number, and a random part of the others is asked",
         choices=("fixed", "varying"), was="fixed",
     )  # fmt: skip
     decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)")

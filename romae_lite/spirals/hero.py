@@ -13,11 +13,22 @@ import torch
 from torch import Tensor, nn
 
 from ..lab.experiment import Splits
-from ..model import count_parameters, interpolate
+from ..lab.records import Record
+from ..model import RoMAE, count_parameters, interpolate
+from ..page import svg
+from ..page.explorable import Drawable, Explorable, checked, drawn
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from ..page.weights import packed, unpacked
 from ..tokens import Tokens
 from ..training import seeded
 from . import rivals
+from .data import GRID, NOISE, A, B, generate
 from .experiment import Spirals
+
+SCRIPT = Path(__file__).with_suffix(".js")
+COMMAND = "python -m romae_lite run spirals --preset page --seeds 0"
+MODELS = {"varying": "any number of points", "fixed": "always 30 points"}  # in training
 
 COUNTS = (3, 5, 8, 12, 16, 20, 25, 30, 35, 45, 60, 74)
 TOGETHER = 24  # angles that are asked at once: what is asked together sees one another, and training had few and many
@@ -64,3 +75,125 @@ def ask(model: nn.Module, seen: Tokens, at: Tensor) -> Tensor:
     for i in range(heaps):
         out[:, i::heaps] = interpolate(model, seen, at[:, i::heaps])
     return out
+
+
+def finding(root: Path | None = None) -> dict[str, float]:
+    """What the two recorded runs say, for the book's text; empty where they are missing.
+
+    Errors are over the Bayes-optimal one, as ratios of root mean squares on the test set: least and most from 5 to 60
+    visible points, and those of the model that was trained with one number only, at a few and at many.
+    """
+    varying, fixed = (
+        next(iter(Spirals.page().replace(counts=counts).records(root)), None) for counts in ("varying", "fixed")
+    )
+    if varying is None or fixed is None:
+        return {}
+    ours, theirs = (ratios(run.arrays) for run in (varying, fixed))
+    among = [ours[n] for n in COUNTS if 5 <= n <= 60]
+    return {
+        "parameters": varying.parameters, "n_test": varying.config["n_test"], "n_train": varying.config["n_train"],
+        "from": 5, "to": 60, "least": min(among), "most": max(among), "at": ours, "fixed_at": theirs,
+        "shown": 30, "few": 12, "many": 60, "fixed_few": theirs[12], "fixed_many": theirs[60],
+        "minutes": varying.wall_seconds / 60,
+    }  # fmt: skip
+
+
+def ratios(arrays: Mapping[str, np.ndarray]) -> dict[int, float]:
+    """Number of visible points -> RoMAE's root mean squared error over the Bayes-optimal one."""
+    romae, bayes = np.sqrt(arrays["hero.mse"])
+    return dict(zip(arrays["hero.counts"].tolist(), (romae / bayes).tolist(), strict=True))
+
+
+def model_of(record: Record, arrays: Mapping[str, np.ndarray]) -> RoMAE:
+    """The model that a run left among its arrays. RuntimeError names weights that are missing or misshapen."""
+    found = {name: torch.from_numpy(w).float() for name, w in arrays.items() if name.startswith("weights.")}
+    model = record.planned.build().build(record.seed)
+    model.load_state_dict({name.removeprefix("weights."): w for name, w in found.items()})
+    return model.eval()
+
+
+def payload(models: Mapping[str, RoMAE], arrays: Mapping[str, Mapping[str, np.ndarray]], scale: float) -> dict:
+    """What the page needs, as JSON. models, arrays: by the names in MODELS, all or the first alone; scale: factor on
+    the angles. ValueError names an array that is missing or impossible."""
+    curves = {}
+    for name, kept in arrays.items():
+        found = checked(kept, **{"hero.counts": "K", "hero.mse": "2 K", "hero.se": "K"})
+        if found["hero.counts"].tolist() != list(COUNTS):
+            raise ValueError(f"hero.counts is {found['hero.counts'].tolist()}; expected {list(COUNTS)}")
+        if (found["hero.mse"] <= 0).any():
+            raise ValueError("hero.mse holds errors that are not positive")
+        curves[name] = [round(float(r), 4) for r in np.sqrt(found["hero.mse"][0] / found["hero.mse"][1])]
+    return {
+        "models": [
+            {"id": name, "name": MODELS[name], "ratio": curves[name], **packed(model)} for name, model in models.items()
+        ],
+        "counts": list(COUNTS), "scale": scale, "end": float(GRID[-1]), "a": A, "b": B, "noise": NOISE,
+        "together": TOGETHER, "seed": 4, "start": 12,
+    }  # fmt: skip
+
+
+def answers(data: dict, model: int, theta: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """What the page draws: RoMAE's curve at the angles `at` (M,), from points values (V, 2) at angles theta (V,)."""
+    seen = Tokens(
+        values=torch.tensor(values, dtype=torch.float32)[None],
+        positions=torch.tensor(theta * data["scale"], dtype=torch.float64)[None, :, None],
+    )
+    places = torch.tensor(at * data["scale"], dtype=torch.float64)[None, :, None]
+    return ask(unpacked(data["models"][model]), seen, places)[0].double().numpy()
+
+
+def still(data: dict) -> str:
+    """One spiral, twelve of its points and what the first model makes of them, as an SVG string."""
+    made = generate(8, np.random.default_rng(1), irregular=True)
+    s = int((~made.aux["clockwise"]).nonzero()[0])
+    theta, values = made.positions[s, ::6, 0].numpy(), made.values[s, ::6].double().numpy()
+    at = np.linspace(0, data["end"], 75)
+    curve = answers(data, 0, theta, values, at)
+    width, height, (x0, y0), zoom = 640, 380, (5, 0), 52
+    place = lambda points: [(200 + zoom * (x - x0), 190 - zoom * (y - y0)) for x, y in points]  # noqa: E731
+    body = svg.line(place(made.aux["clean"][s].numpy()), stroke="#999", stroke_width=1.75)
+    body += svg.line(place(curve), stroke=PALETTE["blue"][0], stroke_width=2.75)
+    body += "".join(svg.tag("circle", cx=x, cy=y, r=4.5, fill="#222") for x, y in place(values))
+    for i, (name, colour) in enumerate((("RoMAE", PALETTE["blue"][0]), ("true curve", "#999"))):
+        body += svg.line([(430, 60 + 26 * i), (460, 60 + 26 * i)], stroke=colour, stroke_width=2.5)
+        body += svg.label(470, 64 + 26 * i, name)
+    body += svg.label(430, 124, f"{len(theta)} noisy points observed")
+    return svg.picture(width, height, body)
+
+
+def explorable(
+    models: Mapping[str, RoMAE], arrays: Mapping[str, Mapping[str, np.ndarray]], scale: float, source: str = ""
+) -> Explorable:
+    data = payload(models, arrays, scale)
+    return Explorable(
+        name="hero",
+        script=SCRIPT,
+        needs=("romae",),
+        data=data,
+        fallback=still(data),
+        height=380,
+        title="A model that reads points at any angle, and answers at any angle",
+        caption="Black: noisy points that the model sees. Drag them; press the empty plane to add one, Delete or the "
+        "button "
+        "to take one away. Blue: RoMAE, computed in this page. Orange dashes: the best possible answer, which knows "
+        "how spirals "
+        "are made. Grey: the true curve. One spiral is luck; the small chart is the mean over the test set. "
+        f"{source}".rstrip(),
+    )
+
+
+@figure("hero")
+def from_results(root: Path | None = None) -> Explorable:
+    """The figure from the first seed of the preset "page", and of the same with always 30 points, where it is there."""
+
+    def draw(runs: list[Drawable]) -> Explorable:
+        named = dict(zip(MODELS, runs, strict=False))
+        models = {name: model_of(*run) for name, run in named.items()}
+        first = runs[0][0]
+        source = f"{first.parameters:,} weights, one run each, {first.config['n_test']:,} test spirals; "
+        source += f"to repeat it: {first.command}."
+        scale = first.planned.build().scale
+        return explorable(models, {name: arrays for name, (_, arrays) in named.items()}, scale, source)
+
+    groups = [Spirals.page().replace(counts=counts).records(root) for counts in MODELS]
+    return drawn("hero", "Spirals", COMMAND, groups, draw, root)
