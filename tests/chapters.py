@@ -12,9 +12,10 @@ NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipy
 
 # Parameters that make a chapter's own run small. Every chapter is here: test_notebooks compares.
 SMALL = {
+    "00_fifteen_minutes": {"n_train": 640},
     "01_rope": {"n_train": 320},
+    "02_model": {"steps": 40, "n_train": 640},
     "02_cls": {"epochs": 1, "n_train": 640, "n_valid": 100, "n_test": 400},
-    "03_autoencoder": {"epochs": 1, "n_train": 640},
     "04_frequencies": {"epochs": 1, "n_train": 640, "n_test": 50, "per_group": 20},
     "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},
     "06_synthetic": {"n_train": 640, "n_valid": 50, "n_test": 200},

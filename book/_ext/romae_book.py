@@ -5,6 +5,7 @@
     {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
     {deviations}                       the entries of the page that it stands on, as one table
     {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
+    {findings}                         what the book found, from the records
 
 A page that uses one of them is read again when the package, a record or a notebook has changed.
 """
@@ -113,6 +114,16 @@ class ChaptersDirective(Generated):
         return [container]
 
 
+class FindingsDirective(Generated):
+    def generate(self):
+        from romae_lite.page.findings import findings
+
+        lines = [f"- {text}" for text in findings()]
+        container = nodes.container(classes=["romae-findings"])
+        self.state.nested_parse(lines, self.content_offset, container)
+        return [container]
+
+
 def outdated(app, env, added, changed, removed):
     now = fingerprint()
     if getattr(env, "romae_fingerprint", now) == now:
@@ -138,6 +149,8 @@ def setup(app):
     app.add_directive("lab_record", LabRecordDirective)
     app.add_directive("deviations", DeviationsDirective)
     app.add_directive("chapters", ChaptersDirective)
+    app.add_directive("findings", FindingsDirective)
+    app.setup_extension("redirects")
     app.connect("env-get-outdated", outdated)
     app.connect("html-page-context", drop_thebe, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -77,8 +77,9 @@ def anchors(root: Path | None) -> str | None:
     return (
         "**Equal tokens, not the lack of [CLS], make most of the 200 in Table 1.** Without [CLS], the places of ten "
         f"*equal* tokens are named with a squared error of {average(blind, 'mse'):.0f} ({len(blind)} runs), those of "
-        f"ten *distinct* ones with {average(distinct, 'mse'):.1f} ({len(distinct)} runs), which is what their differences "
-        f"allow. Any token pinned at 0 brings it below 0.001 ({len(pinned)} runs). [Chapter 03](/notebooks/{CLS})"
+        f"ten *distinct* ones with {average(distinct, 'mse'):.1f} ({len(distinct)} runs), which is what their "
+        f"differences allow. Any token pinned at 0 brings it below 0.001 ({len(pinned)} runs). "
+        f"[Chapter 03](/notebooks/{CLS})"
     )
 
 
