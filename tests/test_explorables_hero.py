@@ -118,6 +118,27 @@ def test_figure_and_finding_come_from_the_records(tmp_path):
     assert found.data["models"][1]["ratio"] == [4.0] * 12
     text = findings(tmp_path)
     assert len(text) == 1 and "1.50 to 1.50 times" in text[0] and "4.0 times with 12 points" in text[0]
+    assert "1,000 test spirals, one run" in text[0]
+
+
+def test_counter_example_is_that_of_the_recorded_spirals(tmp_path):
+    """Without a run of the same model, the preset "best": pooled over the hidden points of its spirals."""
+    from test_explorables import arrays
+
+    made = made_up_record("spirals", "best", 0, {}, tmp_path, metrics={"rmse_clean": 0.5})
+    few = arrays(S=2)
+    few = {k: np.repeat(v, 2, axis=1)[:, :12] if k in ("romae", "bayes") else v for k, v in few.items()}
+    few["counts"] = np.array(hero.COUNTS)
+    records.save_arrays(tmp_path / "spirals" / f"{made.planned.name}.npz", **few)
+    found = hero.always_thirty(tmp_path)
+    assert found["on"] == "2 test spirals, 1 run"
+    for k in (0, 7, 11):
+        hidden = [few["order"][s, hero.COUNTS[k] :] for s in range(2)]
+        error = [
+            np.mean([np.square(few[who][s, k] - few["clean"][s])[hidden[s]].mean() for s in range(2)])
+            for who in ("romae", "bayes")
+        ]
+        assert found["ratio"][hero.COUNTS[k]] == pytest.approx(np.sqrt(error[0] / error[1]), rel=1e-6)
 
 
 def test_weights_of_two_models_leave_room_on_a_page():

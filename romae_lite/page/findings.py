@@ -43,13 +43,11 @@ def any_number(root: Path | None) -> str | None:
     if not (found := measured(root)):
         return None
     return (
-        f"**One model serves any number of observations, if it was trained with any number.** On spirals it is at "
-        f"{found['least']:.2f} to {found['most']:.2f} times the best possible error from {found['from']} to "
-        f"{found['to']} "
-        f"visible points; trained with always {found['shown']}, at {found['fixed_few']:.1f} times with "
-        f"{found['few']} points "
-        f"and {found['fixed_many']:.1f} times with {found['many']} ({found['n_test']:,} test spirals, one run each). "
-        "[Chapter 02](/notebooks/02_model)"
+        "**One model serves any number of observations, if it was trained with any number.** On spirals its error is "
+        f"{found['least']:.2f} to {found['most']:.2f} times the best possible from {found['from']} to {found['to']} "
+        f"visible points ({found['n_test']:,} test spirals, one run); with always 30 in training it is "
+        f"{found['fixed_few']:.1f} times with {found['few']} points and {found['fixed_many']:.0f} times with "
+        f"{found['many']} ({found['fixed_on']}). [Chapter 02](/notebooks/02_model)"
     )
 
 

@@ -77,7 +77,7 @@ function explorable(root, data, kit) {
   const facts = kit.el("p", {class: "he-facts"}), graph = kit.svg("svg", {role: "img"}), chart = kit.el("div", {}, graph);
   root.append(kit.el("div", {class: "he-split"},
     kit.el("div", {}, plot, kit.el("div", {class: "he-row"}, another, add, remove)),
-    kit.el("div", {class: "he-side"}, kit.el("div", {class: "he-kinds", role: "group", "aria-label": "Trained with"}, kit.el("span", {}, "trained with"), ...kinds),
+    kit.el("div", {class: "he-side"}, kit.el("div", {class: "he-kinds", role: "group", "aria-label": "Trained with"}, kit.el("span", {}, models.length < 2 ? `trained with ${models[0].name}` : "trained with"), ...(models.length < 2 ? [] : kinds)),
       count.node, asks.node, fine.node, facts, chart)));
   function resize(n) {
     while (points.length < n) points.push(fresh(next() * data.end));
@@ -158,12 +158,15 @@ function explorable(root, data, kit) {
   function drawGraph() {
     if (!graphWidth) return;
     const w = graphWidth, height = 158, left = 34, right = w - 10, top = 30, bottom = height - 32;
-    const high = 1.15 * Math.max(...models.flatMap(model => model.ratio)), across = kit.linear([0, most], [left, right]), up = kit.log([0.93, high], [bottom, top]);
+    const high = 1.15 * Math.max(...models.flatMap(model => model.ratio), ...data.thirty ?? []), across = kit.linear([0, most], [left, right]), up = kit.log([0.93, high], [bottom, top]);
     const parts = [kit.text(0, 12, "error / best possible, mean over the test set", {class: "romae-faint"})];
     for (const v of [1, 2, 5, 10, 20, 50, 100, 200].filter(v => v <= high)) parts.push(kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: `stroke:${v === 1 ? "var(--romae-vermillion)" : "currentColor"}`, "stroke-opacity": v === 1 ? 1 : 0.12, "stroke-dasharray": v === 1 ? "7 4" : "", "stroke-width": v === 1 ? 1.6 : 1}),
       kit.text(left - 6, up(v) + 4, `${v}`, {"text-anchor": "end"}));
     for (const n of kit.ticks(0, most, 5)) parts.push(kit.text(across(n), bottom + 15, String(n), {"text-anchor": "middle"}));
     parts.push(kit.text((left + right) / 2, height - 3, "observed points", {"text-anchor": "middle", class: "romae-faint"}));
+    if (data.thirty && models.length < 2) parts.push(
+      kit.svg("path", {d: kit.path(data.thirty.map((r, k) => [across(data.counts[k]), up(r)])), fill: "none", style: "stroke:var(--romae-blue)", "stroke-opacity": 0.75, "stroke-width": 1.8, "stroke-dasharray": "1.5 3.5"}),
+      kit.text(across(most), up(data.thirty.at(-1)) - 6, "trained with always 30", {"text-anchor": "end", class: "romae-faint romae-halo"}));
     models.forEach((model, i) => parts.push(kit.svg("path", {d: kit.path(model.ratio.map((r, k) => [across(data.counts[k]), up(r)])), fill: "none", style: "stroke:var(--romae-blue)", "stroke-opacity": i === m ? 1 : 0.5, "stroke-width": i === m ? 2.6 : 1.4, "stroke-dasharray": i ? "1.5 3.5" : ""})));
     const value = between(models[m].ratio, points.length);
     parts.push(kit.svg("circle", {cx: across(points.length), cy: up(value), r: 5, style: "fill:var(--romae-blue);stroke:currentColor", "stroke-width": 1.3}));
