@@ -52,7 +52,7 @@ function explorable(root, data, kit) {
       return kit.svg("g", {}, kit.svg("path", {d: `M${a} ${y}C${a} ${y - lift * 1.3} ${b} ${y - lift * 1.3} ${b} ${y}`, fill: "none", "stroke-width": 1.8, style: "stroke:var(--romae-blue)"}),
         kit.text((a + b) / 2, y - lift + 2, `${gap > 0 ? "+" : "−"}${Math.abs(gap).toFixed(1)}`, {"text-anchor": "middle", class: "romae-halo", style: "fill:var(--romae-blue);font-weight:600"}));
     });
-    layer.arcs.replaceChildren(...arc);
+    layer.arcs.replaceChildren(...(away * (1 - asking) > 0.05 ? arc : []));  // nothing invisible to be read out
     layer.arcs.setAttribute("opacity", (away * (1 - asking)).toFixed(2));
     layer.answers.replaceChildren(...data.hidden.map(i => {
       const x = across(data.times[i]), y = bottom + (up(truth(data.times[i])) - bottom) * asking;

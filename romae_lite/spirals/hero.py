@@ -219,7 +219,7 @@ def from_results(root: Path | None = None) -> Explorable:
         named = dict(zip(MODELS, runs, strict=False))
         models = {name: model_of(*run) for name, run in named.items()}
         first = runs[0][0]
-        source = f"{first.parameters:,} weights, one run each, {first.config['n_test']:,} test spirals; "
+        source = f"{first.parameters:,} weights, one run, {first.config['n_test']:,} test spirals; "
         thirty = always_thirty(root)
         if thirty:
             source += f"dots: models trained with always 30 points ({thirty['on']}); "
