@@ -12,8 +12,9 @@ NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipy
 
 # Parameters that make a chapter's own run small. Every chapter is here: test_notebooks compares.
 SMALL = {
+    "00_fifteen_minutes": {"n_train": 640},
     "01_rope": {"tokens": 12},
-    "03_autoencoder": {"epochs": 1, "n_train": 640},
+    "02_model": {"steps": 40, "n_train": 640},
     "03_cls": {"epochs": 1, "n_train": 640, "n_valid": 100, "n_test": 400},
     "04_units": {"epochs": 1, "n_train": 640, "n_test": 50, "per_group": 20},
     "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},

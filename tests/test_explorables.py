@@ -191,6 +191,7 @@ def of(chapter: str, name: str, *values):
 
 # Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics. No model was asked.
 RECORDED = {
+    "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}),
     "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "light_curve": ("elasticc", "small", of("elasticc", "made_up"), {"f1_macro": 0.5}),
@@ -419,6 +420,7 @@ EXAMPLES = {
     "synthetic": of("synthetic", "figure"),
     "moving_tokens": of("cls", "figure"),
     "spirals": lambda: spirals.explorable(arrays()),
+    "hero": of("hero", "figure"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
 }
 MAKERS = {name: EXAMPLES.get(name, GALLERY[name]) for name in GALLERY}

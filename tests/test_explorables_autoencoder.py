@@ -1,4 +1,4 @@
-"""Chapter 03's figures, patches, masks and one forward pass: their arithmetic in Python, and the pages that move."""
+"""Chapter 02's figures, patches, masks, one block and one forward pass: their arithmetic, and the pages that move."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from test_explorables import state, visit  # noqa: F401
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from romae_lite.autoencoder import forward_pass, mask_ratio, patches
+from romae_lite.autoencoder import attention_block, forward_pass, mask_ratio, patches, pipeline
 from romae_lite.autoencoder.pictures import digit_tokens, stars
 from romae_lite.masking import hide, split, take
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters, reconstruction_loss, size
@@ -273,3 +273,64 @@ def test_forward_pass_agrees_with_python(visit):  # noqa: F811
         assert now["all_multiplications"] == sum(s.multiplications for s in steps)
     page.locator(".fp-row", has_text="decoder").click()
     assert state(page)["stage"] == "decoder"
+
+
+def check_block(page) -> dict:
+    """Every matrix on show, against the model's own block."""
+    now, data = state(page), attention_block.payload()
+    wanted = attention_block.steps(data, tuple(now["times"]))
+    shown = set(wanted) & set(now)
+    assert len(shown) >= 2
+    for name in shown:
+        np.testing.assert_allclose(now[name], wanted[name], atol=1e-5)  # the model computes in float32
+    assert now["most"] == 1 + int(wanted["share"][now["query"] - 1].argmax())
+    return now
+
+
+def test_one_block_agrees_with_pytorch_line_by_line(visit):  # noqa: F811
+    page = visit(attention_block.explorable().html())
+    seen = set()
+    for key in ("Home", *["ArrowRight"] * 7):
+        page.get_by_role("slider", name="Line").press(key)
+        now = check_block(page)
+        assert page.get_by_role("button", name=now["code"], exact=True).get_attribute("aria-pressed") == "true"
+        seen |= set(now)
+    assert {"x", "h", "q", "k", "v", "turned q", "turned k", "score", "share", "mix", "after", "h2", "out"} <= seen
+
+
+def test_scores_follow_distances_and_values_stay(visit):  # noqa: F811
+    page = visit(attention_block.explorable().html())
+    line = lambda code: page.get_by_role("button", name=code).press("Enter")  # noqa: E731
+    line("score = ")
+    before = check_block(page)
+    page.get_by_role("button", name="Move all tokens later").press("Enter")
+    after = check_block(page)
+    assert after["times"] == pytest.approx([t + 0.5 for t in before["times"]])
+    np.testing.assert_allclose(after["score"], before["score"], atol=1e-6)
+    assert not np.allclose(after["turned q"], before["turned q"], atol=1e-2)
+    page.get_by_role("slider", name="Time of token 2").press("PageUp")
+    moved = check_block(page)
+    assert moved["times"][1] == pytest.approx(after["times"][1] + 1)
+    assert not np.allclose(moved["score"], after["score"], atol=1e-2)
+    line("q, k, v")
+    values = check_block(page)["v"]
+    page.get_by_role("slider", name="Time of token 2").press("PageDown")
+    assert check_block(page)["v"] == values
+
+
+def test_pipeline_goes_through_its_steps(visit):  # noqa: F811
+    page = visit(pipeline.explorable().html(), reduced_motion="reduce")
+    data = pipeline.payload()
+    for number, (name, words) in enumerate(data["steps"], start=1):
+        page.get_by_role("button", name=name).press("Enter")
+        now = state(page)
+        assert (now["step"], now["name"]) == (number, name) and words in page.locator(".pl-said").inner_text()
+        assert now["visible"] == (12 if number == 1 else 12 - len(data["hidden"]))
+    ring = page.get_by_role("slider", name="Time to ask at")
+    ring.press("Home")
+    assert state(page)["asked"] == 0
+    assert state(page)["answer"] == pytest.approx(math.sin(2 * math.pi * data["phase"]), abs=1e-4)
+    page.get_by_role("button", name=data["steps"][0][0]).press("Enter")
+    assert not ring.count()  # nothing is asked yet
+    page.get_by_role("slider", name="Ask at time").press("End")
+    assert (state(page)["step"], state(page)["asked"]) == (4, data["end"])

@@ -11,6 +11,7 @@
     {deviations}                       the entries of the page that it stands on, as one table
     {encodings}                        what position encodings are worth, from the records
     {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
+    {findings}                         what the book found, from the records
 
 A page that uses one of them is read again when the package, a record or a notebook has changed.
 """
@@ -182,6 +183,16 @@ def results_as_csv(app, error):
         export(Path(app.outdir) / "results.csv")
 
 
+class FindingsDirective(Generated):
+    def generate(self):
+        from romae_lite.page.findings import findings
+
+        lines = [f"- {text}" for text in findings()]
+        container = nodes.container(classes=["romae-findings"])
+        self.state.nested_parse(lines, self.content_offset, container)
+        return [container]
+
+
 def outdated(app, env, added, changed, removed):
     now = fingerprint()
     if getattr(env, "romae_fingerprint", now) == now:
@@ -212,6 +223,8 @@ def setup(app):
     app.add_directive("since_the_paper", SincePaperDirective)
     for role in ("paper", "ours", "own", "outcome", "recorded"):
         app.add_role(role, number_role)
+    app.add_directive("findings", FindingsDirective)
+    app.setup_extension("redirects")
     app.connect("env-get-outdated", outdated)
     app.connect("build-finished", results_as_csv)
     app.connect("html-page-context", drop_thebe, priority=900)

@@ -1,4 +1,4 @@
-"""Two small data sets to learn masking on (chapter 03): digits in many typefaces, and pulsating stars.
+"""Two small data sets to learn masking on (chapter 02): digits in many typefaces, and pulsating stars.
 
 One is a signal on a grid that everybody can judge by eye, the other a series at irregular times. Neither is downloaded:
 the typefaces come with matplotlib, the light curves from a formula.

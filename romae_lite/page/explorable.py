@@ -48,6 +48,7 @@ class Explorable:
     title, caption: plain text above and below.
     fallback: the still picture as an SVG string, made from the same data.
     height: height in pixels of the main drawing where there is room; less on a phone.
+    number: "2.3", the figure's number on its page, where it has one: see `numbered`.
     """
 
     name: str
@@ -58,6 +59,11 @@ class Explorable:
     script: Path | None = None
     needs: tuple[str, ...] = ()
     height: int = 380
+    number: str = ""
+
+    def numbered(self, number: str) -> "Explorable":
+        """The same figure with a number: gallery("patches").numbered("2.1")."""
+        return replace(self, number=number)
 
     def __post_init__(self):
         if self.data is not None and not (self.script and self.script.is_file()):
@@ -77,7 +83,7 @@ class Explorable:
         inside = (
             f'<p class="romae-title">{title}</p><div class="romae-live"></div>'
             f'<img class="romae-still" alt="{title} {caption}" src="{svg.data_uri(self.fallback)}">'
-            f"<figcaption>{caption}</figcaption>"
+            f"<figcaption>{figure_number(self.number)}{caption}</figcaption>"
         )
         style = f"<style>{colour_css('.romae-explorable')}\n{asset(HERE / 'explorables.css')}</style>"
         if self.data is None:
@@ -95,6 +101,11 @@ class Explorable:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": f"<Explorable {self.name}: {self.title}>"}
+
+
+def figure_number(number: str) -> str:
+    """What a caption begins with: "Figure 2.3", and where a link to it leads; nothing without a number."""
+    return f'<b class="romae-number" id="fig-{number.replace(".", "-")}">Figure {number}.</b> ' if number else ""
 
 
 def checked(arrays: Mapping[str, np.ndarray], within: Mapping[str, int | str] | None = None, **shapes: str) -> dict:

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 from PIL import Image
 
 from ..checks import kind, shapes
+from .explorable import figure_number
 from .palette import PALETTE, colour_css
 
 INK = "#010203"  # text and axes: stands for the colour of the surrounding text, so nothing else may use it
@@ -51,8 +52,8 @@ STYLE = {
 FIGURE_CSS = (
     ".romae-figure{margin:1rem 0;text-align:center;line-height:1;overflow-x:auto}"
     ".romae-figure svg{max-width:100%;height:auto}"
+    ".romae-figure figcaption{text-align:left;font-size:.88em;line-height:1.45;margin:.4rem 0 0;color:inherit}"
     ".romae-figure svg *{stroke-linejoin:round;stroke-linecap:butt}.romae-figure svg+img{display:none}"
-    ".romae-figure figcaption{margin:.6rem auto 0;max-width:44rem;font-size:.86em;line-height:1.45;text-align:left}"
     # MyST-NB puts a light box behind HTML output on dark pages
     "html[data-theme=dark] .bd-content div.cell_output .text_html:has(.romae-figure)"
     "{background-color:transparent!important;color:inherit!important;padding:0!important}"
@@ -66,22 +67,28 @@ def style() -> AbstractContextManager:
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A rendered figure; displays itself. svg: the inline element; png: the same on white; alt: in words; caption: what
-    stands below, "Figure 4.1. What is to be seen." """
+    """A rendered figure; displays itself. svg: the inline element; png: the same on white; alt: in words;
+    caption: below it; number: "2.3", what the caption begins with."""
 
     svg: str
     png: bytes
     alt: str
     caption: str = ""
+    number: str = ""
 
     def html(self) -> str:
         """Self-contained: the SVG, and behind it the PNG, which shows only where a sanitiser has taken the SVG away."""
         alt, image = escape(self.alt), base64.b64encode(self.png).decode()
-        below = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+        role, drawn = (
+            f'role="img" aria-label="{alt}"',
+            f'{self.svg}<img alt="{alt}" src="data:image/png;base64,{image}">',
+        )
+        if self.caption:  # which a role "img" around it would hide from screen readers
+            below = f"<figcaption>{figure_number(self.number)}{escape(self.caption)}</figcaption>"
+            role, drawn = "", f"<div {role}>{drawn}</div>{below}"
         return (
             f"<style>{colour_css('.romae-figure')}\n{FIGURE_CSS}</style>"
-            f'<figure class="romae-figure" role="img" aria-label="{alt}">{self.svg}'
-            f'<img alt="{alt}" src="data:image/png;base64,{image}">{below}</figure>'
+            f'<figure class="romae-figure"{" " * bool(role)}{role}>{drawn}</figure>'
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
@@ -89,8 +96,9 @@ class Picture:
         return {"text/html": self.html(), "image/png": png, "text/plain": f"<Picture: {self.alt}>"}
 
 
-def render(fig: Figure, alt: str, caption: str = "") -> Picture:
-    """The figure as a `Picture`; the same figure gives the same bytes. ``alt`` says in words what is to be seen."""
+def render(fig: Figure, alt: str, caption: str = "", number: str = "") -> Picture:
+    """The figure as a `Picture`; the same figure gives the same bytes. ``alt`` says in words what is to be seen, the
+    caption (plain text) what it means."""
     kind("fig", fig, Figure)
     if not isinstance(alt, str) or not alt.strip():
         raise ValueError(f"alt is {alt!r}; describe in a sentence what the figure shows")
@@ -100,7 +108,7 @@ def render(fig: Figure, alt: str, caption: str = "") -> Picture:
         fig.savefig(pixels, format="png", dpi=110, facecolor="white", metadata={"Software": None})
     # A palette of 64 colours is plenty for lines and text and makes the file a third as large.
     Image.open(pixels).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
-    return Picture(svg=inline(vector.getvalue()), png=small.getvalue(), alt=alt.strip(), caption=caption)
+    return Picture(svg=inline(vector.getvalue()), png=small.getvalue(), alt=alt.strip(), caption=caption, number=number)
 
 
 def inline(svg: str) -> str:
@@ -121,11 +129,11 @@ def inline(svg: str) -> str:
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>r{key}-", svg)
 
 
-def show(fig: Figure, alt: str, caption: str = "") -> None:
-    """Display the figure in a notebook and close it, so that it is not shown twice."""
+def show(fig: Figure, alt: str, caption: str = "", number: str = "") -> None:
+    """Display the figure in a notebook and close it, so that it is not shown twice. See `render`."""
     from IPython.display import display
 
-    picture = render(fig, alt, caption)
+    picture = render(fig, alt, caption, number)
     plt.close(fig)
     display(picture)
 

@@ -18,12 +18,20 @@ const romae = {
   },
   linear(x, weight, bias) {  // weight (outputs, inputs), row by row
     const n = x.length, out = new Float64Array(weight.length / n);
-    for (let o = 0, w = 0; o < out.length; o++) {
-      let sum = bias ? bias[o] : 0;
-      for (let i = 0; i < n; i++) sum += weight[w++] * x[i];
-      out[o] = sum;
-    }
+    for (let o = 0, w = 0; o < out.length; o++, w += n) out[o] = romae.dot(weight, w, x, 0, n) + (bias ? bias[o] : 0);
     return out;
+  },
+  // Sum of n products: four sums at a time, since each addition would wait for the one before it.
+  dot(a, i, b, j, n) {
+    let s = 0, t = 0, u = 0, v = 0, k = 0;
+    for (; k + 3 < n; k += 4) {
+      s += a[i + k] * b[j + k];
+      t += a[i + k + 1] * b[j + k + 1];
+      u += a[i + k + 2] * b[j + k + 2];
+      v += a[i + k + 3] * b[j + k + 3];
+    }
+    for (; k < n; k++) s += a[i + k] * b[j + k];
+    return s + t + (u + v);
   },
   norm(x, gain) {  // RMSNorm
     let sum = 0;
@@ -53,13 +61,10 @@ const romae = {
       for (let start = 0; start < dim; start += width) {
         const end = start + width;
         for (let m = 0; m < scores.length; m++) {
-          const key = qkv[m];
-          let sum = 0;
-          for (let i = start; i < end; i++) sum += query[i] * key[dim + i];
-          scores[m] = sum * scale;
+          scores[m] = scale * romae.dot(query, start, qkv[m], dim + start, width);
         }
-        const top = Math.max(...scores);
-        let total = 0;
+        let top = -Infinity, total = 0;
+        for (let m = 0; m < scores.length; m++) if (scores[m] > top) top = scores[m];
         for (let m = 0; m < scores.length; m++) total += scores[m] = Math.exp(scores[m] - top);
         for (let m = 0; m < scores.length; m++) {
           const value = qkv[m], share = scores[m] / total;
@@ -79,14 +84,22 @@ const romae = {
     }
     return x;
   },
+  // The visible tokens once they are through the encoder and as wide as the decoder, with their places; [CLS] in front.
+  encode(model, values, positions) {
+    const w = model.weights, x = values.map(v => romae.linear(v, w["encoder.embed.weight"], w["encoder.embed.bias"])), places = [...positions];
+    if (model.cls) { x.unshift(w["encoder.cls"]); places.unshift(Array(model.axes).fill(0)); }
+    return {places, x: romae.stack(model, "encoder.stack", model.encoder, x, places).map(row => romae.linear(row, w["project.weight"], w["project.bias"]))};
+  },
+  // What belongs at the asked places, P numbers each: one mask token stands at each of them.
+  decode(model, {x, places}, asked) {
+    const w = model.weights, all = romae.stack(model, "decoder", model.decoder, x.concat(asked.map(() => w.mask_token)), places.concat(asked));
+    return all.slice(x.length).map(row => romae.linear(romae.norm(row, w["head.1.weight"]), w["head.2.weight"], w["head.2.bias"]));
+  },
   // What the model says of the hidden tokens: {index: P numbers}. hidden: a set of indices; any number of the others is visible.
   predict(model, values, positions, hidden) {
-    const w = model.weights, all = positions.map((_, i) => i), visible = all.filter(i => !hidden.has(i)), gone = all.filter(i => hidden.has(i));
-    const places = visible.map(i => positions[i]), x = visible.map(i => romae.linear(values[i], w["encoder.embed.weight"], w["encoder.embed.bias"]));
-    if (model.cls) { x.unshift(w["encoder.cls"]); places.unshift(Array(model.axes).fill(0)); }
-    const encoded = romae.stack(model, "encoder.stack", model.encoder, x, places).map(row => romae.linear(row, w["project.weight"], w["project.bias"]));
-    const decoded = romae.stack(model, "decoder", model.decoder, encoded.concat(gone.map(() => w.mask_token)), places.concat(gone.map(i => positions[i])));
-    return Object.fromEntries(gone.map((i, m) => [i, romae.linear(romae.norm(decoded[encoded.length + m], w["head.1.weight"]), w["head.2.weight"], w["head.2.bias"])]));
+    const all = positions.map((_, i) => i), visible = all.filter(i => !hidden.has(i)), gone = all.filter(i => hidden.has(i)), of = list => i => list[i];
+    const said = romae.decode(model, romae.encode(model, visible.map(of(values)), visible.map(of(positions))), gone.map(of(positions)));
+    return Object.fromEntries(gone.map((i, m) => [i, said[m]]));
   },
   // Of one block: its weights, and its multiplications with n tokens (norms, rotations and softmax are not counted).
   blockWeights: size => 4 * size.dim ** 2 + 2 * size.dim * size.ff + 2 * size.dim,

@@ -1,4 +1,4 @@
-"""Parameter counts (paper Table 8, chapter 03). Nothing is trained; the record is the count of a built model."""
+"""Parameter counts (paper Table 8, chapter 02). Nothing is trained; the record is the count of a built model."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Sizes(Experiment):
     """Weights of a size, counted as the paper's tables do: blocks, an embedding of 16 values, [CLS], one output."""
 
     name = "sizes"
-    chapter = 3
+    chapter = 2
     variants = frozenset({"size"})
     campaign = tuple(("paper", 1, {"size": name}) for name in SIZES)
 

@@ -28,10 +28,13 @@ class Spirals(Masked):
     name = "spirals"
     chapter = 5
     patch = 2  # x and y
+    tiers = Masked.tiers | {"page": "own"}
     campaign = (
         ("paper", 5),
         ("best", 5),
         ("best", 5, {"n_train": 200, "epochs": 250}),
+        ("page", 1),
+        ("page", 1, {"counts": "fixed"}),
         # the other recipe, of D.7's text: the 10,000 steps of the authors' stored checkpoint, warm-up as saved with it
         ("paper", 5, {"epochs": 400, "lr": 1e-3, "batch": 8, "warmup_share": 0.02}),
     )
@@ -44,6 +47,10 @@ class Spirals(Masked):
     n_test: int = setting(1000, "test spirals: ten batches of 100, as D.7 has it", low=100)
     irregular: bool = setting(False, "draw each spiral's angles at random instead of on the paper's grid")
     mask_ratio: float = setting(0.6, "share of points hidden", low=0.02, high=0.98)
+    counts: str = setting(
+        "fixed", "visible in training: as mask_ratio says, or any number, and a random part of the others is asked",
+        choices=("fixed", "varying"), was="fixed",
+    )  # fmt: skip
     decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)")
     cls: bool = setting(False, "use a [CLS] token (D10)")
     position_scale: float | None = setting(
@@ -81,6 +88,14 @@ class Spirals(Masked):
         )
 
     @classmethod
+    def page(cls) -> "Spirals":
+        """A model for the book's first page: so small that its weights fit in a record, trained with any number of
+        visible points at irregular angles, since its readers add, drag and remove them."""
+        return cls.best().replace(
+            n_train=240_000, encoder="48x3x2x128", decoder="48x3x2x128", irregular=True, counts="varying"
+        )
+
+    @classmethod
     def quick(cls) -> "Spirals":
         """The paper's protocol cut to ten epochs: under a minute on two CPU cores, and far from converged."""
         return cls(epochs=10)
@@ -103,7 +118,14 @@ class Spirals(Masked):
         )
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
-        return masked_loss(model, batch, hide(batch.real, ratio=self.mask_ratio, generator=generator))
+        if self.counts == "fixed":
+            return masked_loss(model, batch, hide(batch.real, ratio=self.mask_ratio, generator=generator))
+        hidden = hide(batch.real, ratio=(0.01, 0.96), generator=generator)  # 74 to 3 of 75 points are visible
+        # Of the hidden points a random share is asked for, one at least: the others are left out, as padding is.
+        share = torch.rand(len(batch), 1, generator=generator)
+        rank = torch.rand(hidden.shape, generator=generator).masked_fill(~hidden, 2.0).argsort(1).argsort(1)
+        unasked = hidden & (rank > share * (hidden.sum(1, keepdim=True) - 1))
+        return masked_loss(model, replace(batch, pad=unasked), hidden)
 
     def predict(self, model: nn.Module, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
         """Predictions at the hidden points, zero elsewhere: (n, 75, 2), float32, on the CPU."""

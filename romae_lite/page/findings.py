@@ -1,0 +1,123 @@
+"""What the book found, each finding one sentence with its numbers from the records: the landing page and chapter 00.
+
+A finding whose records are missing is left out, never filled in by hand.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
+
+from ..lab.claims import CLAIMS
+from ..lab.records import Record
+from ..lab.subjects import experiment
+from ..lab.summary import summarise
+
+FINDINGS: list[Callable[[Path | None], str | None]] = []
+
+
+def finding(make: Callable[[Path | None], str | None]) -> Callable[[Path | None], str | None]:
+    """Register a function that returns one finding as Markdown, or None where records are missing."""
+    FINDINGS.append(make)
+    return make
+
+
+def findings(root: Path | None = None) -> list[str]:
+    """The findings that the records carry, in the order of the book. Links are absolute, as Sphinx has them.
+
+    root: the folder of the records, by default `results_dir()`."""
+    return [found for make in FINDINGS if (found := make(root))]
+
+
+def runs(name: str, preset: str, root: Path | None, **changes) -> list[Record]:
+    return experiment(name).preset(preset).replace(**changes).records(root)
+
+
+def average(records: list[Record], metric: str) -> float:
+    return mean(record.metrics[metric] for record in records)
+
+
+@finding
+def any_number(root: Path | None) -> str | None:
+    from ..spirals.hero import finding as measured
+
+    if not (found := measured(root)):
+        return None
+    return (
+        "**One model serves any number of observations, if it was trained with any number.** On spirals its error is "
+        f"{found['least']:.2f} to {found['most']:.2f} times the best possible from {found['from']} to {found['to']} "
+        f"visible points ({found['n_test']:,} test spirals, one run); with always 30 in training it is "
+        f"{found['fixed_few']:.1f} times with {found['few']} points and {found['fixed_many']:.0f} times with "
+        f"{found['many']} ({found['fixed_on']}). [Chapter 02](/notebooks/02_model)"
+    )
+
+
+@finding
+def unit_of_time(root: Path | None) -> str | None:
+    slow, fast = (runs("frequencies", "small", root, position_scale=scale) for scale in (1.0, 99.0))
+    if not (slow and fast):
+        return None
+    times = average(slow, "mse_clean") / average(fast, "mse_clean")
+    return (
+        f"**The unit of time is part of the model.** On sines of up to 24 Hz a small RoMAE has {times:.0f} times the "
+        "squared error with times in [0, 1], as in the paper, as with neighbouring samples one unit apart "
+        f"({len(slow)} and {len(fast)} runs). [Chapter 04](/notebooks/04_units)"
+    )
+
+
+@finding
+def anchors(root: Path | None) -> str | None:
+    blind, distinct = runs("position", "paper", root, cls=False), runs("position", "control", root)
+    pinned = runs("position", "best", root, cls=False, anchor="pinned")
+    if not (blind and distinct and pinned):
+        return None
+    if average(pinned, "mse") > 0.001:
+        return None
+    return (
+        "**Equal tokens, not the lack of [CLS], make most of the 200 in Table 1.** Without [CLS], the places of ten "
+        f"*equal* tokens are named with a squared error of {average(blind, 'mse'):.0f} ({len(blind)} runs), those of "
+        f"ten *distinct* ones with {average(distinct, 'mse'):.1f} ({len(distinct)} runs), which is what their "
+        f"differences allow. Any token pinned at 0 brings it below 0.001 ({len(pinned)} runs). "
+        f"[Chapter 03](/notebooks/{CLS})"
+    )
+
+
+@finding
+def pendulum(root: Path | None) -> str | None:
+    paper, frame = runs("pendulum", "paper", root), runs("pendulum", "paper", root, readout="frame")
+    printed = next(c for c in CLAIMS if c.experiment == "pendulum" and not c.quoted)
+    if len(paper) < 3 or len(frame) < 3:
+        return None
+    script, own = summarise(r.metrics["mse_authors"] for r in paper), average(frame, "mse")
+    return (
+        f"**The pendulum's error is probably ten times what Table 5 says.** By the paper's protocol the authors' own "
+        f"formula "
+        f"gives {script.mean:.2f} ± {script.std:.2f}, where Table 5 has {printed.show()}; but it multiplies by 100, "
+        f"and the "
+        f"table is in thousandths ({script.n} runs). Read at each frame's own token instead of [CLS], the error "
+        f"falls from "
+        f"{1000 * average(paper, 'mse'):.0f} to {1000 * own:.0f} thousandths ({len(frame)} runs). "
+        "[Chapter 08](/notebooks/08_pendulum)"
+    )
+
+
+@finding
+def classics(root: Path | None) -> str | None:
+    names = ("BasicMotions", "CharacterTrajectories", "Epilepsy", "LSST")
+    sets = {name: runs("uea", "best", root, dataset=name) for name in names}
+    if not all(sets.values()) or any("accuracy_minirocket" not in r.metrics for s in sets.values() for r in s):
+        return None
+    ours, theirs = ({n: average(s, key) for n, s in sets.items()} for key in ("accuracy", "accuracy_minirocket"))
+    behind = [n for n in names if theirs[n] > ours[n] + 1e-9]
+    level = [n for n in names if abs(theirs[n] - ours[n]) <= 1e-9]
+    worst = max(names, key=lambda n: theirs[n] - ours[n])
+    return (
+        f"**A linear classifier on random convolutions is a hard opponent.** With 30 % of the steps dropped, "
+        f"MiniRocket has "
+        f"the higher mean accuracy on {len(behind)} of four UEA sets"
+        + (f" and the same on {len(level)}" if level else "")
+        + f" (most on {worst}: {theirs[worst]:.3f} against {ours[worst]:.3f}; {len(sets[worst])} runs each). "
+        "[Chapter 09](/notebooks/09_uea)"
+    )
+
+
+CLS = "03_cls"  # the chapter of [CLS]
