@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 MOVED = {  # old page -> new page, without .html
     "notebooks/02_cls": "notebooks/03_cls",
     "notebooks/03_autoencoder": "notebooks/02_model",
+    "notebooks/04_frequencies": "notebooks/04_units",
 }
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>This page has moved</title>
