@@ -64,6 +64,7 @@ class Experiment:
     # (preset, number of seeds) or (preset, number of seeds, settings changed) to record, most valuable first
     campaign: ClassVar[tuple[tuple, ...]] = ()
     deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
+    repeatable: ClassVar[bool] = True  # whether a second run makes the same numbers; times do not
 
     epochs: int = setting(1, "passes over the training set", low=1)
     batch: int = setting(32, "samples per step", low=1)
