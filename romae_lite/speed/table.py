@@ -9,8 +9,8 @@ def lines(record: Record) -> Iterator[str]:
     """A heading with what, where and how busy; then a line for each metric, with its range where it is a ratio."""
     config, metrics = record.config, record.metrics
     yield (
-        f"\n{config['measure']}: {config['encoder']}, {config['encoding']}, {config['task']}, batch {config['batch']} | "
-        f"{record.device}, {record.precision}, torch {record.versions['torch']}, {config['rounds']} rounds, "
+        f"\n{config['measure']}: {config['encoder']}, {config['encoding']}, {config['task']}, "
+        f"batch {config['batch']} | {record.device}, {record.precision}, torch {record.versions['torch']}, {config['rounds']} rounds, "
         f"{config['clock']} time, load {metrics['load']:.1f}"
     )
     for name, value in metrics.items():
