@@ -10,8 +10,8 @@ def lines(record: Record) -> Iterator[str]:
     config, metrics = record.config, record.metrics
     yield (
         f"\n{config['measure']}: {config['encoder']}, {config['encoding']}, {config['task']}, "
-        f"batch {config['batch']} | {record.device}, {record.precision}, torch {record.versions['torch']}, {config['rounds']} rounds, "
-        f"{config['clock']} time, load {metrics['load']:.1f}"
+        f"batch {config['batch']} | {record.device}, {record.precision}, torch {record.versions['torch']}, "
+        f"{config['rounds']} rounds, {config['clock']} time, load {metrics['load']:.1f}"
     )
     for name, value in metrics.items():
         if name == "load" or name.endswith(("_low", "_high")):
