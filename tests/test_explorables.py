@@ -422,6 +422,7 @@ EXAMPLES = {
     **{name: of("cls", "figure", name) for name in ("moving_tokens", "position_error")},
     "spirals": lambda: spirals.explorable(arrays()),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
+    "cost": of("speed", "figure"),
 }
 MAKERS = {name: EXAMPLES.get(name, GALLERY[name]) for name in GALLERY}
 
