@@ -17,7 +17,6 @@ from ..page import svg
 from ..page.explorable import Explorable, not_recorded
 from ..page.gallery import figure
 from ..page.palette import PALETTE
-from . import work
 
 SCRIPT = Path(__file__).with_suffix(".js")
 HIDDEN = 0.75

@@ -95,7 +95,7 @@ def straightforward_epoch(model: straightforward.Model, tokens: Tokens, recipe: 
 
 
 def against_straightforward(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
-    batches, hidden = 3, exp.shape["ratio"]
+    batches, hidden = 2, exp.shape["ratio"]
     recipe = Recipe(epochs=1, batch=2 * exp.batch, lr=1e-5, warmup=2)
     count, device = batches * recipe.batch, next(model.parameters()).device
     curves = work.lengths("curves", count)
@@ -155,16 +155,16 @@ def same_answers(model: RoMAE, other: straightforward.Model, tokens: Tokens) -> 
 
 def length(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
     """One sample of so many tokens, 75 % hidden, in a training step: until the seconds are used up."""
-    metrics, end = {}, time.perf_counter() + exp.seconds
-    device, now, took = next(model.parameters()).device, clock(exp.clock), 0.0
+    device, now, metrics, took = next(model.parameters()).device, clock(exp.clock), {}, 0.0
+    end = now() + exp.seconds
     for i, n in enumerate(LENGTHS):
-        if took and time.perf_counter() + took * (n / LENGTHS[i - 1]) ** 2 > end:
+        if took and now() + took * (n / LENGTHS[i - 1]) ** 2 > end:
             break
         runs.reset_peak_memory()
         before = runs.peak_memory_mb(device)
-        training, begin = Training(model, work.series(1, n=n), 0.75, Fast), time.perf_counter()
+        training, begin = Training(model, work.series(1, n=n), 0.75, Fast), now()
         training.step()
-        took = time.perf_counter() - begin
+        took = now() - begin
         times = []
         while not times or (sum(times) < 1.0 and len(times) < 20):
             start = now()
@@ -182,7 +182,7 @@ def length(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
 
 def ragged(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
     """Real tokens per second of training steps, with four ways to make batches of samples of different lengths."""
-    metrics, batch, count, now = {}, 2 * exp.batch, 4, clock(exp.clock)
+    metrics, batch, count, now = {}, 2 * exp.batch, 3, clock(exp.clock)
     dense = _rate(exp, model, work.series(batch * count), None, batch, lambda m: m, now)
     for kind in ("stays", "curves"):
         lengths = work.lengths(kind, count * batch)
@@ -277,13 +277,13 @@ def _clock_of_children(kind: str):
 def inference(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
     """Light curves per second through a classifier of 20 classes: lengths as light curves have."""
     count, device = 4 * exp.batch, next(model.parameters()).device
-    lengths = work.lengths("curves", 4 * count)
+    lengths = work.lengths("curves", 2 * count)
     data = work.series(len(lengths), n=int(lengths.max()), axes=2, lengths=lengths)
     config = exp.model_config(patch=2, axes=2, encoder=size(exp.encoder), cls=True)
     classifier = RoMAEPredictor(config, outputs=20).to(device).eval()
     g = torch.Generator().manual_seed(0)
     orders = {"naive": torch.randperm(len(lengths), generator=g), "grouped": by_length(lengths, count, g)}
-    chosen = range(4)
+    chosen = range(2)
     parts = {
         name: [trim(data[order[i * count : (i + 1) * count]]).to(device) for i in chosen]
         for name, order in orders.items()
