@@ -19,7 +19,7 @@ CLAIMS = (
 PROTOCOL = {
     "speed": (
         {
-            "source": "App. B.2, and the branch add-perf-experiments of the authors' experiments",
+            "source": "App. B.2, and the branch add-perf-experiments in the experiments repository",
             "only": ("batch", "encoder", "decoder", "task", "machine"),
             "settings": {
                 "batch": 64, "encoder": "small", "decoder": "tiny-shallow", "task": "images", "machine": "gpu",
