@@ -9,7 +9,7 @@ SITE   := _build/html
 BOOK   := $(BIN)/jupyter-book build . --toc book/_toc.yml -W --keep-going --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-fast test-package test-full serve notebooks run bench picture address clean
+.PHONY: help book test test-fast test-package test-full serve notebooks run bench gpu picture address clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -54,8 +54,12 @@ notebooks: $(STAMP)  ## execute the notebooks in place: N='notebooks/05_spirals.
 run: $(STAMP)  ## re-do the recorded runs that are missing: BUDGET=60m
 	$(BIN)/python -m romae_lite campaign --budget $(or $(BUDGET),60m)
 
-bench: $(STAMP)  ## speed and memory, as ratios
+bench: $(STAMP)  ## speed and memory on this machine, as ratios and rates
 	$(BIN)/python -m benchmarks
+
+# PYTHON_GPU: an interpreter that has torch with CUDA, accelerate, einops, safetensors, numpy and scipy.
+gpu:  ## what to do first on a machine with an Nvidia GPU, in slices that resume: BUDGET=30m
+	$(or $(PYTHON_GPU),$(PYTHON)) -m romae_lite gpu --budget $(or $(BUDGET),30m)
 
 picture: book  ## take the README's picture of the site again (needs Chromium)
 	$(BIN)/python book/_ext/picture.py $(SITE) book/_static/site.png

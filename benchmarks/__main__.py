@@ -1,5 +1,38 @@
-"""python -m benchmarks: the same as python benchmarks/speed.py."""
+"""python -m benchmarks [--record]: every measurement of chapter 13 on this machine, as one table.
 
-from .speed import main
+The records go to _build/bench, or with --record to results/, where a measurement that is recorded already is not
+repeated. On a machine with an Nvidia GPU that is what is measured.
+"""
 
-main()
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("--record", action="store_true", help="into results/, where a record is missing")
+    parser.add_argument("--only", metavar="MEASURE", help="one of those that `python -m romae_lite list speed` names")
+    options = parser.parse_args()
+    if not options.record:
+        os.environ["ROMAE_RESULTS"] = str(Path(__file__).resolve().parents[1] / "_build" / "bench")
+    from romae_lite.lab import runs
+    from romae_lite.speed.table import lines
+
+    gpu = torch.cuda.is_available()
+    for wish in runs.wishes("speed"):
+        planned = wish[0]
+        if planned.preset != "cpu":
+            continue
+        if gpu:
+            planned = replace(planned, preset="paper")
+        if options.only in (None, planned.build().measure):
+            record = runs.run(planned, force=not options.record)
+            print(*lines(record), sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -422,6 +422,7 @@ EXAMPLES = {
     "spirals": lambda: spirals.explorable(arrays()),
     "hero": of("hero", "figure"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
+    "cost": of("speed", "figure"),
 }
 MAKERS = {name: EXAMPLES.get(name, GALLERY[name]) for name in GALLERY}
 

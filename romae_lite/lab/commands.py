@@ -1,4 +1,4 @@
-"""Command line: python -m romae_lite list | run | campaign | report | verify | export."""
+"""Command line: python -m romae_lite list | run | campaign | gpu | report | verify | export."""
 
 import argparse
 import dataclasses
@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from typing import TypeVar
+
+import torch
 
 from ..training import printer
 from . import runs
@@ -55,6 +57,16 @@ def main(arguments: list[str] | None = None) -> int:
     add.add_argument("experiments", nargs="*", help="only these")
     add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
     add.add_argument("--jobs", type=argument(several), default=1, help="so many runs at once")
+
+    add = commands.add_parser("gpu", help="what to do first on a machine with a GPU", parents=[common])
+    add.add_argument("--budget", type=argument(seconds), default=1800.0, help="for example 30m; default: 30m")
+    add.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it may take")
+    add.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: to try the plan without a GPU")
+    add.add_argument("--only", default="", metavar="WORD", help="slices whose names begin so: agree, speed, position …")
+    add.add_argument(
+        "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
+        help="record although romae_lite/ differs from its commit",
+    )  # fmt: skip
 
     add = commands.add_parser("verify", help="run recorded runs again and compare", parents=[common])
     add.add_argument("--sample", type=int, default=5, metavar="N", help="how many, those verified longest ago first")
@@ -155,6 +167,25 @@ def do_campaign(options) -> int:
     )  # fmt: skip
     print(f"{len(done)} recorded, {len(runs.missing(names))} still missing", flush=True)
     return 0
+
+
+def do_gpu(options) -> int:
+    from . import gpu
+
+    here = options.device == "cpu" or torch.cuda.is_available()
+    if not (here or options.dry_run):
+        raise ValueError(
+            "there is no Nvidia GPU here; --dry-run says what would be done, --device cpu does it on the CPU"
+        )
+    rate = gpu.matmul_rate(options.device) if here else 1e13
+    name = torch.cuda.get_device_name() if here and options.device == "cuda" else options.device
+    print(f"{name}: {rate / 1e12:.2f} TFLOP/s in float32{'' if here else ', assumed'}", flush=True)
+    slices = [part for part in gpu.plan(options.device, rate) if part.name.startswith(options.only)]
+    print(*gpu.announce(slices, options.budget), sep="\n", flush=True)
+    if options.dry_run:
+        return 0
+    refuse_uncommitted(options)
+    return int(gpu.carry_out(slices, options.budget, functools.partial(print, flush=True)) > 0)
 
 
 def do_verify(options) -> int:

@@ -65,6 +65,7 @@ class Experiment:
     campaign: ClassVar[tuple[tuple, ...]] = ()
     encodings: ClassVar[tuple] = ()  # its part in the study of position encodings: `lab.encodings.Task`s
     deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
+    repeatable: ClassVar[bool] = True  # whether a second run makes the same numbers; times do not
 
     epochs: int = setting(1, "passes over the training set", low=1)
     batch: int = setting(32, "samples per step", low=1)

@@ -163,6 +163,8 @@ def again(record: Record, end: float = math.inf) -> Outcome:
     if not record.command.startswith("python "):
         return Outcome(record, reason="several processes shared it; only its own command repeats it")
     exp, whole, entries = record.planned.build(), record.wall_seconds <= SHORT, []
+    if not exp.repeatable:
+        return Outcome(record, reason="it holds times, which no second run repeats")
     device = "cpu" if record.device.startswith("cpu") else None
     accelerator = accelerator_for(exp.precision, device)
     if device is None and accelerator.device.type == "cpu":

@@ -1,4 +1,4 @@
-"""RoMAE written the way one writes it first: what `speed.py` measures romae_lite against.
+"""RoMAE written the way one writes it first: what the chapter on speed measures romae_lite against.
 
 Same arithmetic, parameters and batches; no trick and no sabotage, each choice below is a common one: queries, keys and
 values projected apart; angles computed in every layer, for queries and for keys; an attention mask that is always
@@ -14,8 +14,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from romae_lite.model import ModelConfig, RoMAE, Size
-from romae_lite.tokens import Tokens
+from ..model import ModelConfig, RoMAE, Size
+from ..tokens import Tokens
 
 
 class Attention(nn.Module):

@@ -1,0 +1,219 @@
+"""The same model, computed faster: `Fast(model)` has the model's weights and gives the model's answers, up to rounding.
+
+The plain model (model.py) is there to be read. This one differs from it in three ways, each measured in chapter 13:
+
+* **Pairs as complex numbers.** A pair of channels is one complex number and a rotation one product, done for queries
+  and keys together. For this the two channels of a pair must be neighbours, so the rows of the projection are put into
+  that order first; scores do not notice, since queries and keys are reordered alike.
+* **Only what is read.** Nobody looks at what the last block says of the visible tokens (`RoMAE`), or of any token but
+  [CLS] (`RoMAEPredictor`, pool "cls"): it has keys and values for all, but queries and a feed-forward part for the
+  tokens that the head reads.
+* **Packing.** Where samples have different lengths, everything but attention sees real tokens only, one after the
+  other. Attention uses `torch.nn.attention.varlen` where the device and the precision allow it, and rows filled up
+  with padding elsewhere.
+
+Opt in by `fit(Fast(model), ...)`, or `Fast(model)(tokens)`: what is trained are the model's own weights. Where random
+numbers are drawn inside the model (dropout, stochastic depth) or its inside is recorded, the plain model answers.
+
+Shapes: B batch, N tokens, T real tokens of the whole batch, E model dimension, H heads, R tokens that are read.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from . import checks
+from .masking import Split, take
+from .model import Attention, Block, RoMAE, RoMAEPredictor, Stack, attend, check_shapes
+from .tokens import Tokens
+
+try:  # torch 2.10 and later
+    from torch.nn.attention.varlen import varlen_attn
+except ImportError:
+    varlen_attn = None
+
+
+class Fast(nn.Module):
+    """A model in its fast form. Called like the model, it returns what the model returns.
+
+    model: a RoMAE or RoMAEPredictor, whose parameters it shares. pack: leave padding out of all but attention; on a GPU
+    the host then waits for the count of real tokens, once for each of the two stacks.
+    """
+
+    def __init__(self, model: RoMAE | RoMAEPredictor, *, pack: bool = True):
+        super().__init__()
+        checks.kind("model", model, RoMAE | RoMAEPredictor)
+        checks.kind("pack", pack, bool)
+        self.model, self.pack = model, pack
+
+    @property
+    def config(self):
+        return self.model.config
+
+    def forward(self, tokens: Tokens, *where: Split, record: dict | None = None) -> Tensor:
+        rates = ("dropout", "attention_dropout", "head_dropout", "drop_path")
+        random = self.training and any(getattr(self.config, name) > 0 for name in rates)
+        if random or record is not None:
+            return self.model(tokens, *where, record=record)
+        check_shapes(self.config, tokens, record)
+        if isinstance(self.model, RoMAE):
+            return self._reconstruct(tokens, *where)
+        return self._predict(tokens)
+
+    def _reconstruct(self, tokens: Tokens, where: Split) -> Tensor:
+        """As `RoMAE.forward`: (B, M, P)."""
+        model = self.model
+        where.check(tokens.real)
+        x, positions, pad = self._begin(
+            take(tokens.values, where.visible), take(tokens.positions, where.visible), where.visible_pad
+        )
+        x = run(model.encoder.stack, x, positions, pad, None, self.pack)
+        hidden = take(tokens.positions, where.hidden)  # (B, M, D)
+        x = torch.cat((model.project(x).float(), model.mask_token.expand(*hidden.shape[:2], -1)), dim=1)
+        if pad is not None or where.hidden_pad is not None:
+            pads = ((pad, positions), (where.hidden_pad, hidden))
+            pad = torch.cat([at.new_zeros(at.shape[:2], dtype=torch.bool) if p is None else p for p, at in pads], dim=1)
+        read = slice(positions.shape[1], None)
+        return model.head(run(model.decoder, x, torch.cat((positions, hidden), dim=1), pad, read, self.pack))
+
+    def _predict(self, tokens: Tokens) -> Tensor:
+        """As `RoMAEPredictor.forward`: (B, K) or (B, N, K)."""
+        model = self.model
+        x, positions, pad = self._begin(tokens.values, tokens.positions, tokens.pad)
+        read = slice(0, 1) if model.pool == "cls" else slice(int(model.config.cls), None)
+        x = run(model.encoder.stack, x, positions, pad, read, self.pack)
+        if model.pool == "cls":
+            return model.head(x[:, 0])
+        if model.pool == "token":
+            return model.head(x)
+        real = tokens.real[..., None]
+        return model.head((x * real).sum(1) / real.sum(1))
+
+    def _begin(self, values: Tensor, positions: Tensor, pad: Tensor | None):
+        """As `Encoder.forward` before its blocks."""
+        encoder = self.model.encoder
+        x = encoder.embed(values).float()
+        if encoder.cls is not None:
+            x = torch.cat((encoder.cls.expand(len(x), 1, -1), x), dim=1)
+            positions = F.pad(positions, (0, 0, 1, 0))
+            pad = None if pad is None else F.pad(pad, (1, 0))
+        return x, positions, pad
+
+
+@dataclass
+class Slots:
+    """Where the tokens in hand stand: all (B, N) of them, or T real ones in a row.
+
+    rows (T,): their places in the flattened (B, N), or None for all of them. starts (B + 1,): where in that row each
+    sample begins, for `varlen_attn`. longest: the largest number of tokens of a sample.
+    """
+
+    shape: tuple[int, int]
+    rows: Tensor | None = None
+    starts: Tensor | None = None
+    longest: int = 0
+
+    @classmethod
+    def of(cls, real: Tensor) -> "Slots":
+        """real (B, N) bool, True where there is a token."""
+        count = real.sum(1)
+        starts = F.pad(count.cumsum(0), (1, 0)).int()
+        return cls(tuple(real.shape), real.flatten().nonzero().squeeze(1), starts, real.shape[1])
+
+    def pack(self, x: Tensor) -> Tensor:
+        """(B, N, ...) -> (T, ...), or as it was."""
+        return x if self.rows is None else x.flatten(0, 1)[self.rows]
+
+    def spread(self, x: Tensor) -> Tensor:
+        """(T, ...) -> (B, N, ...), zeros in between; or as it was."""
+        if self.rows is None:
+            return x
+        flat = x.new_zeros(self.shape[0] * self.shape[1], *x.shape[1:])
+        return flat.index_copy(0, self.rows, x).unflatten(0, self.shape)
+
+
+def run(stack: Stack, x: Tensor, positions: Tensor, pad: Tensor | None, read: slice | None, pack: bool) -> Tensor:
+    """`Stack.forward` for the tokens that are read: x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, R, E).
+
+    read: the slots somebody looks at; None: all. What stands where a token is padding means nothing.
+    """
+    added = stack.encoding.embedding(positions, x.shape[-1])
+    if added is not None:
+        x = x + added.type_as(x)
+    rotation = stack.encoding.rotation(positions, stack.head_dim)
+    phase = None if rotation is None else torch.complex(*rotation)  # (B, N, 1, head_dim / 2)
+    mask = None if pad is None else ~pad[:, None, None, :]
+    slots = Slots.of(~pad) if pack and pad is not None else Slots(tuple(x.shape[:2]))
+    phase = None if phase is None else slots.pack(phase)
+    *blocks, last = stack.blocks
+    x = slots.pack(x)
+    for block in [*blocks, last] if read is None else blocks:
+        x = x + attention(block.attention, block.norm1(x), phase, mask, slots)
+        x = x + block.ff(block.norm2(x))
+    x = slots.spread(x)
+    if read is None:
+        return x
+    wanted = Slots((len(x), x[:, read].shape[1]))
+    if slots.rows is not None and wanted.shape[1] > 1:  # one token of each sample is never padding
+        wanted = Slots.of(~pad[:, read])
+    return wanted.spread(finish(last, x, phase, mask, slots, read, wanted))
+
+
+def finish(block: Block, x: Tensor, phase, mask, slots: Slots, read: slice, wanted: Slots) -> Tensor:
+    """A block, for the tokens that are read: x (B, N, E) -> (B, R, E), or the real ones among them, packed."""
+    layer, normed = block.attention, block.norm1(slots.pack(x))
+    weight, heads = neighbours(layer), layer.heads
+    dim = weight.shape[1]
+    keys, values = F.linear(normed, weight[dim:]).unflatten(-1, (2 * heads, -1)).split(heads, dim=-2)
+    asking = wanted.pack(slots.spread(normed)[:, read])
+    queries = F.linear(asking, weight[:dim]).unflatten(-1, (heads, -1))
+    if phase is not None:
+        keys = turn(keys, phase)
+        queries = turn(queries, wanted.pack(slots.spread(phase)[:, read]))
+    q, k, v = (s.spread(t).transpose(1, 2) for s, t in ((wanted, queries), (slots, keys), (slots, values)))
+    mixed = wanted.pack(attend(q, k, v, mask).transpose(1, 2).flatten(2))
+    out = wanted.pack(x[:, read]) + layer.out(mixed)
+    return out + block.ff(block.norm2(out))
+
+
+def attention(layer: Attention, x: Tensor, phase: Tensor | None, mask: Tensor | None, slots: Slots) -> Tensor:
+    """`Attention.forward`, for (B, N, E) or packed (T, E)."""
+    heads = F.linear(x, neighbours(layer)).unflatten(-1, (3 * layer.heads, -1))
+    qk, v = heads.split((2 * layer.heads, layer.heads), dim=-2)
+    if phase is not None:
+        qk = turn(qk, phase)
+    if slots.rows is not None and can_vary(v):
+        q, k = qk.chunk(2, dim=-2)
+        starts, most = slots.starts, slots.longest
+        return layer.out(varlen_attn(q, k, v.contiguous(), starts, starts, most, most).flatten(-2))
+    q, k, v = (slots.spread(t).transpose(1, 2) for t in (*qk.chunk(2, dim=-2), v))  # (B, H, N, head_dim)
+    return layer.out(slots.pack(attend(q, k, v, mask).transpose(1, 2).flatten(2)))
+
+
+def can_vary(v: Tensor) -> bool:
+    """Whether `varlen_attn` takes these values: its kernel wants CUDA, 16 bits and heads in multiples of eight."""
+    return varlen_attn is not None and v.is_cuda and v.element_size() == 2 and v.shape[-1] % 8 == 0
+
+
+def neighbours(layer: Attention) -> Tensor:
+    """The projection's weight (3 E, E), with the two channels of a pair beside each other in queries and keys."""
+    weight = layer.qkv.weight
+    qk = weight[: 2 * weight.shape[1]].unflatten(0, (2 * layer.heads, 2, -1))  # heads, halves, pairs
+    return torch.cat((qk.transpose(1, 2).flatten(0, 2), weight[2 * weight.shape[1] :]))
+
+
+def turn(x: Tensor, phase: Tensor) -> Tensor:
+    """`rotate`, of neighbouring pairs: x (..., heads, head_dim), phase (..., 1, head_dim / 2) complex64."""
+    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * phase).flatten(-2).type_as(x)
+
+
+def compiled(model: nn.Module, *, still: bool) -> nn.Module:
+    """torch.compile as it pays on the model's device. still: whether every batch has the same shape.
+
+    On CUDA the compiled step is then recorded as a CUDA graph, so that a small model does not wait for its launches.
+    """
+    cuda = next(model.parameters()).is_cuda
+    return torch.compile(model, mode="reduce-overhead" if cuda and still else None)
