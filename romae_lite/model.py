@@ -77,6 +77,9 @@ def size(name: str, **changes: int) -> Size:
     return replace(Size(dim=dim, heads=heads, depth=depth, ff=ff), **changes)
 
 
+INITS = ("torch", "normal")  # PyTorch's own; or weights from a normal of std 0.02, cut off at 2, and biases 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """Everything that shapes a model."""
@@ -87,14 +90,18 @@ class ModelConfig:
     decoder: Size = SIZES["tiny-shallow"]  # what the paper uses throughout
     cls: bool = True  # put a learned [CLS] token at position 0 of every axis
     positions: PositionEncoding = PositionEncoding()
-    dropout: float = 0.0  # after the feed-forward part and before the head
+    dropout: float = 0.0  # after the feed-forward part
+    attention_dropout: float = 0.0  # on the attention weights
+    head_dropout: float = 0.0  # before the head
     drop_path: float = 0.0  # stochastic depth of the last block; grows linearly from 0 at the first
+    init: str = "torch"  # of the weights: PyTorch's own, or one of INITS (deviation D43)
 
     def __post_init__(self):
         for name in ("patch", "axes"):
             checks.whole(name, getattr(self, name), 1)
-        for name in ("dropout", "drop_path"):
+        for name in ("dropout", "attention_dropout", "head_dropout", "drop_path"):
             checks.number(name, getattr(self, name), lambda v: 0 <= v < 1, "lie in [0, 1)")
+        checks.choice("init", self.init, INITS)
         checks.kind("cls", self.cls, bool)
         checks.kind("positions", self.positions, PositionEncoding)
         for name in ("encoder", "decoder"):
@@ -119,9 +126,9 @@ class Attention(nn.Module):
     Scores are divided by sqrt(head_dim), as the authors' code does (deviation D2: their Eq. 1 says d_model).
     """
 
-    def __init__(self, dim: int, heads: int):
+    def __init__(self, dim: int, heads: int, dropout: float = 0.0):
         super().__init__()
-        self.heads = heads
+        self.heads, self.dropout = heads, dropout
         self.qkv = nn.Linear(dim, 3 * dim, bias=False)
         self.out = nn.Linear(dim, dim, bias=False)
 
@@ -136,21 +143,22 @@ class Attention(nn.Module):
         mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N), True where to look
         if record is not None:
             record["attention"] = attention_weights(q, k, mask)
-        return self.out(rearrange(attend(q, k, v, mask), "b h n d -> b n (h d)"))
+        out = attend(q, k, v, mask, self.dropout if self.training else 0.0)
+        return self.out(rearrange(out, "b h n d -> b n (h d)"))
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0) -> Tensor:
     """Attention (Eq. 1) by whatever is fastest on the device: (B, H, N, head_dim).
 
-    q, k, v (B, H, N, head_dim); mask (B, 1, 1, N), True where to look, or None."""
+    q, k, v (B, H, N, head_dim); mask (B, 1, 1, N), True where to look, or None; dropout: of the weights."""
     if v.is_cpu and v.dtype == torch.bfloat16:  # PyTorch's kernel takes several times as long in this case
-        return attention_weights(q, k, mask).type_as(v) @ v
+        return F.dropout(attention_weights(q, k, mask).type_as(v), dropout) @ v
     if v.is_cuda and v.element_size() == 2 and v.shape[-1] % 8:
-        return attend_in_eights(q, k, v, mask)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return attend_in_eights(q, k, v, mask, dropout)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
 
 
-def attend_in_eights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+def attend_in_eights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0) -> Tensor:
     """Attention with zeros after the channels of a head, up to a multiple of 8, and cut off again: the same numbers.
 
     In 16 bits the fast kernels of CUDA that take a mask want such sizes, and the paper's is 60: with any other PyTorch
@@ -158,7 +166,8 @@ def attend_in_eights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Te
     """
     dim = v.shape[-1]
     q, k, v = (F.pad(x, (0, -dim % 8)) for x in (q, k, v))
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=dim**-0.5)[..., :dim]
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout, scale=dim**-0.5)
+    return out[..., :dim]
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
@@ -190,11 +199,11 @@ class Block(nn.Module):
     """x + attention(norm(x)), then + feed-forward(norm(x)). In training, each branch is left out for a random
     `drop_path` of the samples (stochastic depth)."""
 
-    def __init__(self, size: Size, dropout: float, drop_path: float):
+    def __init__(self, size: Size, config: ModelConfig, drop_path: float):
         super().__init__()
         self.norm1, self.norm2 = norm(size.dim), norm(size.dim)
-        self.attention = Attention(size.dim, size.heads)
-        self.ff = FeedForward(size.dim, size.ff, dropout)
+        self.attention = Attention(size.dim, size.heads, config.attention_dropout)
+        self.ff = FeedForward(size.dim, size.ff, config.dropout)
         self.drop_path = drop_path
 
     def forward(self, x: Tensor, rotation, pad: Tensor | None, record=None) -> Tensor:
@@ -214,7 +223,7 @@ class Stack(nn.Module):
     def __init__(self, size: Size, config: ModelConfig):
         super().__init__()
         rates = torch.linspace(0, config.drop_path, size.depth, device="cpu").tolist()  # deviation D11
-        self.blocks = nn.ModuleList(Block(size, config.dropout, rate) for rate in rates)
+        self.blocks = nn.ModuleList(Block(size, config, rate) for rate in rates)
         self.encoding, self.head_dim = config.positions, size.head_dim
 
     def forward(self, x: Tensor, positions: Tensor, pad: Tensor | None, record: dict | None = None, name="") -> Tensor:
@@ -279,7 +288,8 @@ class RoMAE(nn.Module):
         self.project = nn.Linear(config.encoder.dim, config.decoder.dim)
         self.mask_token = nn.Parameter(torch.randn(config.decoder.dim) * 0.02)  # not zeros: deviation D3
         self.decoder = Stack(config.decoder, config)
-        self.head = Head(config.decoder.dim, config.patch, config.dropout)
+        self.head = Head(config.decoder.dim, config.patch, config.head_dropout)
+        initialise(self, config.init)
 
     def forward(self, tokens: Tokens, where: Split, record: dict | None = None) -> Tensor:
         """Predicted values of the hidden tokens, (B, M, P).
@@ -316,7 +326,8 @@ class RoMAEPredictor(nn.Module):
             raise ValueError("pool is 'cls', but the model has no [CLS] token; set cls=True or pool='mean'")
         self.config, self.pool = config, pool
         self.encoder = Encoder(config)
-        self.head = Head(config.encoder.dim, outputs, config.dropout)
+        self.head = Head(config.encoder.dim, outputs, config.head_dropout)
+        initialise(self, config.init)
 
     def start_from(self, pretrained: RoMAE) -> "RoMAEPredictor":
         """Take over a pre-trained encoder, patch embedding and [CLS] included (deviation D4). Returns self.
@@ -340,6 +351,17 @@ class RoMAEPredictor(nn.Module):
             return self.head(x)
         real = tokens.real[..., None]
         return self.head((x * real).sum(1) / real.sum(1))
+
+
+def initialise(model: nn.Module, init: str) -> None:
+    """Draw the weights of linear layers anew where `init` is not PyTorch's own; [CLS] and mask token stay (D3, D43)."""
+    if init == "torch":
+        return
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.trunc_normal_(layer.weight, std=0.02)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
 
 
 def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:

@@ -283,7 +283,7 @@ def test_record_covers_both_stacks_and_changes_nothing():
 
 
 def test_stochastic_depth():
-    block = Block(size("16x2x1x32"), dropout=0.0, drop_path=0.3)
+    block = Block(size("16x2x1x32"), config(), drop_path=0.3)
     ones = torch.ones(20_000, 1, 1)
     torch.manual_seed(0)
     kept = block.train().skip(ones).flatten()
@@ -305,6 +305,45 @@ def test_dropout_only_in_training():
     model = built(lambda: RoMAEPredictor(config(dropout=0.5, drop_path=0.5), 4, "mean"))
     assert torch.equal(model(tokens), model(tokens))
     assert not torch.equal(model.train()(tokens), model(tokens))
+
+
+def test_attention_dropout_acts_on_the_weights_alone():
+    """Values that are all one come back as the sum of the weights: 1 without dropout; with it each weight is left out
+    or divided by the share that stays, which keeps the mean."""
+    q, k, v = torch.randn(3, 2, 4, 6, 64, generator=generator()).unbind(0)
+    assert torch.equal(attend(q, k, v, None, 0.0), attend(q, k, v, None))
+    torch.manual_seed(0)
+    sums = torch.cat([attend(q, k, torch.ones_like(v), None, 0.3)[..., 0].flatten() for _ in range(200)])
+    assert sums.std() > 0.1
+    assert abs(sums.mean() - 1) < 5 * sums.std() / math.sqrt(len(sums))
+
+
+@pytest.mark.parametrize("where", ["dropout", "attention_dropout", "head_dropout"])
+def test_each_dropout_is_where_it_says_and_only_in_training(where):
+    tokens = batch(8)
+    model = built(lambda: RoMAEPredictor(config(**{where: 0.5}), 4, "mean"))
+    record, still = {}, {}
+    torch.manual_seed(1)
+    noisy = model.train()(tokens, record)
+    quiet = model.eval()(tokens, still)
+    assert not torch.equal(noisy, quiet) and torch.equal(quiet, model(tokens))
+    # dropout before the head leaves the encoder alone
+    assert torch.equal(record["encoder.1.out"], still["encoder.1.out"]) == (where == "head_dropout")
+
+
+def test_initialisation():
+    """Theirs: every linear layer from a normal of std 0.02, biases zero; the rest as before."""
+    make = dict(encoder=size("180x3x2x720"))
+    ours, theirs = (built(lambda: RoMAEPredictor(config(**make, init=init), 4, "cls")) for init in ("torch", "normal"))
+    for name, layer in theirs.named_modules():
+        if isinstance(layer, torch.nn.Linear):
+            n = layer.weight.numel()  # the standard deviation of n draws is known to 1 / sqrt(2 n); five of these
+            assert abs(layer.weight.std() / 0.02 - 1) < 5 / math.sqrt(2 * n), name
+            assert layer.bias is None or not layer.bias.any()
+    assert torch.equal(ours.encoder.cls, theirs.encoder.cls)
+    assert ours.encoder.stack.blocks[0].attention.qkv.weight.std() > 0.04  # uniform on +-1/sqrt(180): 0.043
+    with pytest.raises(ValueError, match="init is 'xavier'; choose one of 'torch', 'normal'"):
+        config(init="xavier")
 
 
 def test_no_state_that_a_cast_could_harm():

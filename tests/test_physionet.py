@@ -258,6 +258,42 @@ def test_token_mask_counts_values(exp, data):
     assert split_rows > 0
 
 
+@pytest.mark.parametrize("masking", ["rows", "tokens"])
+def test_descriptors_that_are_always_observed_are_never_hidden(exp, masking):
+    exp = exp.replace(masking=masking, descriptors="observed")
+    train = exp.data(0).train
+    descriptor = train.real & (train.positions[..., 1] < 4)
+    assert descriptor.any(1).all()
+    for hidden in (exp.mask(train, seeded(1, i)) for i in range(5)):
+        assert not (hidden & descriptor).any()
+        if masking == "tokens":  # half of the others, as before
+            n = (train.real & ~descriptor).sum(1)
+            assert (hidden.sum(1) == n - n // 2).all()
+        for b in range(len(train) * (masking == "rows")):
+            minutes = train.aux["row"][b, train.real[b] & ~descriptor[b]].unique()
+            gone = train.aux["row"][b, hidden[b]].unique()
+            assert len(gone) == len(minutes) - len(minutes) // 2
+
+
+def test_records_need_two_minutes_to_show_and_to_hide():
+    pack = icu.pack({1: [(0, 0, 60.0), (5, HR, 80.0)], 2: [(0, HR, 70.0), (5, HR, 80.0)], 3: [(0, 0, 60.0)]})
+    assert icu.usable(pack).tolist() == [0, 1] and icu.usable(pack, series=True).tolist() == [1]
+
+
+def test_channel_numbers_of_the_public_code(exp):
+    """Latent ODE, mTAN and HeTVAE count Mg, MAP, MechVent, Na from 22; ours is the order of names there."""
+    public = exp.replace(channels="public")
+    names = ("Age", "ICUType", "Lactate", "Mg", "MAP", "MechVent", "Na", "WBC")
+    asked = torch.tensor([[0.25, icu.CHANNELS.index(name)] for name in names], dtype=torch.float64)
+    assert public.numbered(asked)[:, 1].tolist() == [0, 3, 21, 22, 23, 24, 25, 40]
+    assert torch.equal(public.numbered(asked)[:, 0], asked[:, 0]) and torch.equal(exp.numbered(asked), asked)
+    assert sorted(icu.PUBLIC_ORDER) == sorted(icu.CHANNELS)
+    # the model gets other numbers, and says other things
+    data, model = exp.data(0), exp.build(0)
+    hidden = data.test.aux["hidden"]
+    assert not np.allclose(public.predict(model, data.test, hidden), exp.predict(model, data.test, hidden), atol=1e-6)
+
+
 def test_same_seed_same_masks_and_data(exp, data):
     again = exp.data(0)
     for a, b in zip(data, again, strict=True):

@@ -16,7 +16,7 @@ from romae_lite.position.experiment import WIDTHS, Position, PositionRange, widt
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
 
-SMALL = dict(size="16x2x2x24", n_train=64, n_valid=16, n_test=40, epochs=1, batch=16)
+SMALL = dict(size="16x2x2x24", n_train=64, n_valid=16, n_test=40, epochs=1, batch=16, init="torch")
 # Outputs of an untrained small model are below 1. Its rotations and sums run in float32 (steps of 1.2e-7), two blocks
 # deep: what should be equal differs by some 1e-7. What moves does so by more than 1e-3.
 ROUNDING = 5e-6

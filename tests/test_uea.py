@@ -361,6 +361,10 @@ def test_lengths_differ_as_padding_or_as_zeros():
     kept = archive.kept(series, 0.3, np.random.default_rng(1))
     tokens = archive.tokens(series, kept)
     assert tokens.real.sum(1).tolist() == [7, 14, 28, 5]
+    odd = dataclasses.replace(series, values=tuple(v[:n] for v, n in zip(series.values, (9, 19, 36, 5), strict=True)))
+    for whole, left in ((int, [7, 14, 26, 4]), (round, [6, 13, 25, 3])):  # 2.7, 5.7, 10.8 and 1.5 steps to drop
+        counts = [len(at) for at in archive.kept(odd, 0.3, np.random.default_rng(1), whole)]
+        assert counts == left
     zeros = archive.padded(series, 40)
     assert {len(v) for v in zeros.values} == {40}
     np.testing.assert_array_equal(zeros.values[3][33:], series.values[3])

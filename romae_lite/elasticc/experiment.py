@@ -98,7 +98,7 @@ class ELAsTiCC(Classification):
             source="simulated", encoder="64x2x3x128", decoder="64x2x1x128", scaling="asinh", origin="detection",
             optimizer="muon", lr=8e-3, batch=32, epochs=8, warmup_share=0.1, clip=1.0, dropout=0.0, drop_path=0.0,
             pretrain_optimizer="muon", pretrain_lr=5e-3, pretrain_batch=64, pretrain_epochs=5,
-            pretrain_warmup_share=0.1, pretrain_clip=1.0,
+            pretrain_warmup_share=0.1, pretrain_clip=1.0, init="torch", dropout_at="head",
         )  # fmt: skip
 
     @classmethod

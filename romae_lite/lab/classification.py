@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy
 from ..batching import trim
 from ..devices import device_of, sent
 from ..masking import hide
-from ..model import ModelConfig, RoMAE, RoMAEPredictor, masked_loss
+from ..model import INITS, ModelConfig, RoMAE, RoMAEPredictor, masked_loss
 from ..tokens import Tokens
 from ..training import Recipe, fit, mixed, seeded_build
 from .experiment import Masked, Splits, setting
@@ -31,7 +31,15 @@ class Classification(Masked):
 
     smoothing: float = setting(0.0, "label smoothing; the paper's c is one minus this", low=0, high=0.99)
     balanced: bool = setting(False, "weight the loss of a class by the inverse of its share of the training set")
+    init: str = setting(
+        "normal", "how the weights that are not pre-trained start: normal, or as PyTorch has them (D43)",
+        choices=INITS, was="torch",
+    )  # fmt: skip
     dropout: float = setting(0.0, "dropout in fine-tuning", low=0, high=0.95)
+    dropout_at: str = setting(
+        "attention", "where dropout acts beside the feed-forward part: on attention weights, or before the head (D41)",
+        choices=("attention", "head"), was="head",
+    )  # fmt: skip
     drop_path: float = setting(0.0, "stochastic depth of the last block in fine-tuning", low=0, high=0.95)
     pool: str = setting("cls", "what the head reads: [CLS], or the mean of all tokens", choices=("cls", "mean"))
 
@@ -56,10 +64,11 @@ class Classification(Masked):
 
     def autoencoder(self, seed: int) -> RoMAE:
         """A fresh model for the first stage, without dropout."""
-        return super().build(seed)
+        return seeded_build(seed, lambda: RoMAE(self.model_config(init="torch")))
 
     def predictor_config(self) -> ModelConfig:
-        return self.model_config(dropout=self.dropout, drop_path=self.drop_path)
+        second = {f"{self.dropout_at}_dropout": self.dropout}
+        return self.model_config(dropout=self.dropout, drop_path=self.drop_path, **second)
 
     def build(self, seed: int) -> RoMAEPredictor:
         """A fresh model for the second stage: logits (B, K)."""

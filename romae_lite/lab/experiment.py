@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..model import ModelConfig, RoMAE, size
+from ..model import INITS, ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import PRECISIONS, Recipe, fit, seeded_build
@@ -77,6 +77,10 @@ class Experiment:
     clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
     precision: str = setting("fp32", "arithmetic", choices=PRECISIONS)
     compile: bool = setting(False, "use torch.compile")
+    init: str = setting(
+        "torch", "how weights start: as PyTorch has them, or from a normal distribution of deviation 0.02 (D43)",
+        choices=INITS, was="torch",
+    )  # fmt: skip
     keep: str = setting(
         "last", "whose weights to keep: the last step's or the best on validation", choices=("last", "best")
     )
@@ -249,6 +253,7 @@ class Masked(Experiment):
             "decoder": size(self.decoder),
             "cls": self.cls,
             "positions": PositionEncoding(kind=self.encoding, p=self.p),
+            "init": self.init,
         }
         return ModelConfig(**settings | changes)
 

@@ -78,10 +78,14 @@ class Planned:
 
     @property
     def tier(self) -> str:
-        """The preset's tier. With settings that matter changed: "reduced" if it is the paper's, else "ablation"."""
+        """The preset's tier. With settings that matter changed: "reduced" if it is the paper's, else "ablation".
+
+        The paper's precision is float32 in all of its tables: what ran in another is reduced."""
         exp = self.build()
         tier, preset = exp.tiers[self.preset], type(exp).preset(self.preset)
         changed = {name for name, value in self.overrides if getattr(preset, name) != value}
+        if tier == "paper" and exp.precision != "fp32":
+            return "reduced"
         if tier == "smoke" or not changed - exp.neutral - exp.variants:
             return tier
         return "reduced" if tier == "paper" else "ablation"

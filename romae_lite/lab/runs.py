@@ -270,16 +270,19 @@ def jobs(count: int, words: Iterable[str]) -> int:
 def _recorded(names: Iterable[str]) -> set[str]:
     """The protocols of all records; a corrupt one is none (and `run` says so rather than write over it)."""
     return {
-        _protocol(r.experiment, r.seed, r.config) for name in names for r in records.load_all(experiment=name).records
+        _protocol(r.experiment, r.seed, r.tier, r.config)
+        for name in names
+        for r in records.load_all(experiment=name).records
     }
 
 
-def _protocol(name: str, seed: int, config: dict) -> str:
-    return json.dumps([name, seed, experiment(name).protocol(config)], sort_keys=True)
+def _protocol(name: str, seed: int, tier: str, config: dict) -> str:
+    """A run of the paper's protocol in another precision answers many questions, but not the wish for that protocol."""
+    return json.dumps([name, seed, tier == "paper", experiment(name).protocol(config)], sort_keys=True)
 
 
 def _is_in(recorded: set[str], planned: Planned) -> bool:
-    return _protocol(planned.experiment, planned.seed, planned.build().config()) in recorded
+    return _protocol(planned.experiment, planned.seed, planned.tier, planned.build().config()) in recorded
 
 
 def precision_of(asked: str, accelerator: Accelerator) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..devices import device_of
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
-from ..model import ModelConfig, RoMAEPredictor, size
+from ..model import INITS, ModelConfig, RoMAEPredictor, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded_build
@@ -32,15 +32,23 @@ class Pendulum(Experiment):
     campaign = (
         ("paper", 20),
         ("best", 5),
-        ("paper", 5, {"readout": "frame", "pixels": "true"}),
-        ("paper", 5, {"readout": "frame"}),
-        ("paper", 5, {"pixels": "true"}),
+        ("paper", 10, {"readout": "frame", "pixels": "true"}),
+        ("paper", 10, {"readout": "frame"}),
+        ("paper", 10, {"pixels": "true"}),
+        ("paper", 5, {"clip": None}),
+        ("paper", 5, {"clip": None, "schedule": "global-cosine"}),  # their script, as far as it can be had
+        ("paper", 5, {"data_seed": 1}),
+        ("paper", 5, {"data_seed": 2}),
     )
     deviations = ("D1", "D2", "D6", "D13", "D22", "D23", "D24", "D25", "D43")
 
     epochs: int = setting(50, "passes over the training set", low=1)
     batch: int = setting(16, "clips per step", low=1)
     warmup_share: float = setting(0.16, "share of steps that warm up: Table 15's 1000 of 6250", low=0, high=1)
+    init: str = setting(
+        "normal", "how weights start: from a normal distribution of deviation 0.02, or as PyTorch has them (D43)",
+        choices=INITS, was="torch",
+    )  # fmt: skip
     n_train: int = setting(2000, "training clips", low=2)
     n_valid: int = setting(1000, "validation clips, for choosing settings", low=1)
     n_test: int = setting(1000, "test clips", low=1)
@@ -85,6 +93,7 @@ class Pendulum(Experiment):
             optimizer="muon",
             lr=4e-3,
             epochs=20,
+            init="torch",
         )
 
     @classmethod
@@ -121,7 +130,7 @@ class Pendulum(Experiment):
     def model_config(self) -> ModelConfig:
         return ModelConfig(
             patch=SIZE * SIZE, axes=1, encoder=size(self.encoder), cls=self.cls,
-            positions=PositionEncoding(kind=self.encoding, p=self.p),
+            positions=PositionEncoding(kind=self.encoding, p=self.p), init=self.init,
         )  # fmt: skip
 
     def build(self, seed: int) -> RoMAEPredictor:

@@ -61,6 +61,8 @@ TABLE = {
 CHANNELS = tuple(TABLE)  # 41: their order is the second coordinate of a token's position
 UNITS = {name: row[0] for name, row in TABLE.items()}
 DESCRIPTORS = CHANNELS[:4]
+# The order of the Latent ODE, mTAN and HeTVAE line of code: ours but for three neighbours.
+PUBLIC_ORDER = (*CHANNELS[:22], "Mg", "MAP", "MechVent", *CHANNELS[25:])
 # What no living adult shows: typing errors (a pH of 735), failed sensors (-17.8 °C is 0 °F), a pressure of zero.
 RANGES = {
     "Height": (100, 250), "Weight": (20, 400), "DiasABP": (1, 250), "MAP": (1, 280), "SysABP": (1, 320),
@@ -300,11 +302,14 @@ def without_outliers(records: Records) -> Records:
 # Tokens ---------------------------------------------------------------------------------------------------------------
 
 
-def usable(records: Records) -> np.ndarray:
-    """Indices of the records with values at two different minutes at least: one to show, one to hide."""
-    change = np.diff(records.minute, prepend=-1) != 0
-    change[records.start[:-1][np.diff(records.start) > 0]] = True  # a record begins
-    rows = np.diff(np.concatenate(([0], np.cumsum(change)))[records.start])
+def usable(records: Records, series: bool = False) -> np.ndarray:
+    """Indices of the records with values at two different minutes at least: one to show, one to hide.
+
+    series: count the minutes of the series alone, not that of the descriptors."""
+    sample = np.repeat(np.arange(len(records.ids)), np.diff(records.start))
+    counted = records.channel >= len(DESCRIPTORS) if series else slice(None)
+    minutes = np.unique(sample[counted] * (HORIZON + 1) + records.minute[counted])
+    rows = np.bincount(minutes // (HORIZON + 1), minlength=len(records.ids))
     return np.flatnonzero(rows >= 2)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..devices import device_of
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
-from ..model import ModelConfig, RoMAEPredictor, Size, size
+from ..model import INITS, ModelConfig, RoMAEPredictor, Size, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import Recipe, seeded_build
@@ -58,6 +58,10 @@ class Position(Experiment):
     lr: float = setting(5e-4, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(0.2, "share of steps that warm up: Table 17's 625 of 3130", low=0, high=1)
     clip: float | None = setting(None, "largest gradient norm, or None", low=1e-12)
+    init: str = setting(
+        "normal", "how weights start: from a normal distribution of deviation 0.02, or as PyTorch has them (D43)",
+        choices=INITS, was="torch",
+    )  # fmt: skip
     n_train: int = setting(20_000, "training samples", low=1)
     n_valid: int = setting(1000, "validation samples", low=1)
     n_test: int = setting(4000, "test samples", low=1)
@@ -91,8 +95,9 @@ class Position(Experiment):
     def best(cls) -> "Position":
         """Our own settings: a small model, Muon, standardised targets; 1565 steps, a minute on one CPU core."""
         return cls(
-            size="64x4x4x256", optimizer="muon", lr=4e-3, clip=1.0, warmup_share=0.05, epochs=5, standardise=True
-        )
+            size="64x4x4x256", optimizer="muon", lr=4e-3, clip=1.0, warmup_share=0.05, epochs=5, standardise=True,
+            init="torch",
+        )  # fmt: skip
 
     @classmethod
     def control(cls) -> "Position":
@@ -136,7 +141,9 @@ class Position(Experiment):
 
     def model_config(self) -> ModelConfig:
         patch = (self.tokens if self.values == "distinct" else 1) + (self.anchor != "none")
-        return ModelConfig(patch=patch, axes=1, encoder=width(self.size), cls=self.cls, positions=PositionEncoding())
+        return ModelConfig(
+            patch=patch, axes=1, encoder=width(self.size), cls=self.cls, positions=PositionEncoding(), init=self.init
+        )
 
     @property
     def blind(self) -> bool:
@@ -248,7 +255,7 @@ class PositionRange(Position):
         """Our own settings, as for `Position`."""
         return cls(
             size="64x4x4x256", optimizer="muon", lr=4e-3, clip=1.0, warmup_share=0.05, weight_decay=0.01,
-            standardise=True,
+            standardise=True, init="torch",
         )  # fmt: skip
 
     @classmethod

@@ -31,6 +31,7 @@ class Spirals(Masked):
     campaign = (
         ("paper", 5),
         ("best", 5),
+        ("best", 5, {"n_train": 200, "epochs": 250}),
         # the other recipe, of D.7's text: the 10,000 steps of the authors' stored checkpoint, warm-up as saved with it
         ("paper", 5, {"epochs": 400, "lr": 1e-3, "batch": 8, "warmup_share": 0.02}),
     )

@@ -44,7 +44,7 @@ class Synthetic(Masked):
         ("best", 3, {"n_train": 32_000, "cls": True}),
         ("best", 3, {"grid": "hetvae"}),
         # little data, many times over, with fresh masks and with masks that a series keeps: what can be learnt by heart
-        ("best", 3, {"n_train": 1600, "epochs": 80}),
+        ("best", 5, {"n_train": 1600, "epochs": 80}),
         ("best", 1, {"n_train": 1600, "epochs": 80, "shared_seed": True}),
         ("paper", 2, {"shared_seed": True}),
         ("paper", 3, {"position_scale": 50.0}),

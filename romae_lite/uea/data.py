@@ -379,13 +379,16 @@ def simulated(n: int, rng: np.random.Generator) -> Series:
 # Tokens ---------------------------------------------------------------------------------------------------------------
 
 
-def kept(series: Series, share: float, rng: np.random.Generator) -> list[np.ndarray]:
-    """The steps of each case that are left when round(share * T) of its T steps, drawn at random, are dropped; two
-    remain at least. ValueError for a share outside [0, 1]."""
+def kept(
+    series: Series, share: float, rng: np.random.Generator, whole: Callable[[float], int] = int
+) -> list[np.ndarray]:
+    """The steps of each case that are left when whole(share * T) of its T steps, drawn at random, are dropped; two
+    remain at least. whole: int cuts off, as the authors' code does, round rounds. ValueError for a share outside
+    [0, 1]."""
     if not 0 <= share <= 1:
         raise ValueError(f"share is {share}; it must lie in [0, 1]")
     return [
-        np.sort(rng.permutation(len(v))[: max(2, len(v) - round(share * len(v)))]).astype(np.int64)
+        np.sort(rng.permutation(len(v))[: max(2, len(v) - whole(share * len(v)))]).astype(np.int64)
         for v in series.values
     ]
 
