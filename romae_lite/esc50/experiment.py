@@ -80,6 +80,10 @@ class ESC50(Classification):
         "normalised", "what is predicted of a hidden patch: each standardised by itself, or as it is",
         choices=("normalised", "raw"),
     )  # fmt: skip
+    masks: str = setting(
+        "random", "what is hidden in pre-training: patches at random, or all of a stretch of time or a band of pitch",
+        choices=("random", "stretch"), was="random",
+    )  # fmt: skip
     unit_seconds: float | None = setting(
         None, "seconds that count as 1; None: a patch of the source, 0.16 from audio", low=1e-3, high=1e3
     )
@@ -112,6 +116,7 @@ class ESC50(Classification):
             source="logmel", pretrain="own", encoder="96x3x3x384", decoder="64x2x1x128", optimizer="muon", lr=5e-3,
             batch=32, epochs=30, warmup_share=0.1, weight_decay=0.05, pretrain_optimizer="muon", pretrain_lr=5e-3,
             pretrain_batch=32, pretrain_epochs=20, pretrain_warmup_share=0.1, roll=True, left_out=0.75,
+            init="torch", dropout_at="head",
         )  # fmt: skip
 
     @classmethod
