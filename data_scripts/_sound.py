@@ -25,7 +25,10 @@ def wave(content: bytes, where: str, seconds: float | None = None, most: float |
         with soundfile.SoundFile(io.BytesIO(content)) as file:
             rate, announced = file.samplerate, file.frames
             sound = file.read(dtype="float32", always_2d=True).mean(1)
-    except (soundfile.LibsndfileError, OSError, ValueError) as error:
+    except soundfile.LibsndfileError as error:
+        said = error.error_string.rstrip(".")
+        raise DataError(f"{where}: is damaged, or no sound that soundfile reads ({said})") from error
+    except (OSError, ValueError) as error:
         raise DataError(f"{where}: is damaged, or no sound that soundfile reads ({error})") from error
     if len(sound) != announced:
         raise DataError(f"{where}: is cut off; {len(sound)} of {announced} samples are there")
