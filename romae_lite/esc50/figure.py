@@ -91,12 +91,12 @@ def still(data: dict) -> str:
     ):
         left = 10 + 230 * k
         body += svg.label(left, 20, title)
-        coarse = whole.reshape(len(whole) // 4, 4, -1, 4).mean((1, 3))  # a still picture need not be sharp
+        coarse = whole.reshape(len(whole) // 4, 4, -1, 8).mean((1, 3))  # a still picture need not be sharp
         for (t, f), value in np.ndenumerate(coarse):
             shade = float(np.clip((value - low) / (high - low), 0, 1))
             if shade > 0.04:
-                y = 30 + 5 * (coarse.shape[1] - 1 - f)
-                body += svg.tag("rect", x=left + 6.6 * t, y=y, width=6.7, height=5.1, fill_opacity=round(shade, 2))
+                y = 30 + 10 * (coarse.shape[1] - 1 - f)
+                body += svg.tag("rect", x=left + 6.6 * t, y=y, width=6.7, height=10.1, fill_opacity=round(shade, 2))
         if k < 2:
             scale = 6.6 * PATCH / 4
             body += svg.tag("rect", x=left + scale * begin, y=30, width=scale * (end - begin), height=160, fill="none",
