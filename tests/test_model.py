@@ -331,10 +331,12 @@ def test_each_dropout_is_where_it_says_and_only_in_training(where):
     assert torch.equal(record["encoder.1.out"], still["encoder.1.out"]) == (where == "head_dropout")
 
 
-def test_initialisation():
-    """Theirs: every linear layer from a normal of std 0.02, biases zero; the rest as before."""
+def test_initialisation_of_the_authors():
+    """Every linear layer from a normal of std 0.02, biases zero; the rest as before."""
     make = dict(encoder=size("180x3x2x720"))
-    ours, theirs = (built(lambda: RoMAEPredictor(config(**make, init=init), 4, "cls")) for init in ("torch", "normal"))
+    ours, theirs = (
+        built(lambda init=init: RoMAEPredictor(config(**make, init=init), 4, "cls")) for init in ("torch", "normal")
+    )
     for name, layer in theirs.named_modules():
         if isinstance(layer, torch.nn.Linear):
             n = layer.weight.numel()  # the standard deviation of n draws is known to 1 / sqrt(2 n); five of these

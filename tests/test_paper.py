@@ -1,4 +1,4 @@
-"""The paper's tables hang together, and the verdict rule does what it says, edges included."""
+"""The paper's tables hang together."""
 
 import re
 from collections import Counter
@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from romae_lite.lab import claims
-from romae_lite.lab.claims import CLAIMS, SOURCES, STATUSES, TABLES, Claim, verdict
+from romae_lite.lab.claims import CLAIMS, SOURCES, TABLES, Claim
+from romae_lite.lab.outcomes import outcome
 from romae_lite.lab.summary import Summary, summarise
 from romae_lite.model import SIZES
 
@@ -25,11 +26,12 @@ def test_every_table_has_all_its_cells():
         "Table 2": 3,
         "Table 3": 2 * 2 + 3,  # and three quoted in the text
         "Table 4": 4 + 2,  # and two of the authors' README
-        "Table 5": 6,
+        "Table 5": 6 + 1,  # and its last cell read as the script prints it
         "Table 6": 5 * 5,
         "Table 7": 4 + 2 + 3 + 1,  # one cell is printed twice with different numbers; one number is a notebook's
         "Table 8": 4 + 1,  # and Table 14's
         "Table 9": 2,  # the third speed is the unit
+        "App. B.3": 1,
         "App. B.4": 2 * (10 + 7) + 2 * 3 + 2 * 3 + 1,
     }
     assert len(of("Table 6", quoted=True)) == 5 * 4
@@ -54,8 +56,13 @@ def test_claims_are_well_formed():
         assert not (c.quoted and c.where)
         if c.metric == "accuracy" or c.metric == "f1_macro":
             assert 0 < c.value < 1 and c.better == "higher"
-        if c.metric.startswith(("mse", "rmse", "mae")) and "no-cls" not in c.id:
-            assert c.better == "lower"
+        describes = c.table in ("Figure 2", "Table 8", "Table 9", "App. B.3", "App. B.4") or "no-cls" in c.id
+        if c.metric.startswith(("mse", "rmse", "mae")):
+            assert c.better == ("equal" if describes and "table-2" not in c.id else "lower")
+        if not c.quoted and c.value is not None:
+            assert c.margin_why and (c.margin == 0 or c.margin_share == 0), c.id
+            assert c.allowed < 0.5 * c.value, c.id  # a margin of half a number would let anything pass
+            assert c.experiment not in ("tiny_imagenet", "esc50", "speed", "elasticc") or c.needs, c.id
 
 
 def test_no_two_claims_are_answered_by_the_same_number_unless_the_paper_says_both():
@@ -101,7 +108,7 @@ def test_parameters_of_table_8_follow_from_the_sizes():
         encoder = depth * (4 * d**2 + 2 * d * ff + 2 * d)
         counted = encoder + (16 * d + d) + d + (d + d + 1)  # projection, [CLS], head: norm and linear
         assert abs(counted - c.value) <= c.resolution, c.id
-        assert verdict(c, summarise([counted])).status == "reproduced"
+        assert outcome(c, summarise([counted])).status == "agrees"
     assert {c.where["size"] for c in of("Table 8")} == set(SIZES)
 
 
@@ -111,7 +118,7 @@ def test_malformed_cells_are_refused():
             list(claims.table("T", "t", dict(experiment="uea", metric="accuracy"), (("c", {}),), (("r", {}, cell),)))
 
 
-# The rule -------------------------------------------------------------------------------------------------------------
+# How they are shown ---------------------------------------------------------------------------------------------------
 
 
 def claim(printed: str, **fields) -> Claim:
@@ -126,58 +133,6 @@ def one(mean: float) -> Summary:
 
 def spread(mean: float, low: float, high: float) -> Summary:
     return Summary(mean, low, high, 5, 0.1, (mean,) * 5)
-
-
-@pytest.mark.parametrize(
-    ("printed", "better", "ours", "status"),
-    [
-        # in the interval, its ends included; a single run has none
-        ("1.0 (0.1)", "lower", spread(1.5, 0.9, 2.0), "reproduced"),
-        ("1.0 (0.1)", "lower", spread(1.5, 1.0, 2.0), "reproduced"),
-        ("1.0 (0.1)", "lower", spread(1.5, 1.001, 2.0), "not reproduced"),
-        ("1.0 (0.1)", "higher", spread(0.9, 0.8, 1.0), "reproduced"),
-        # better, far outside the interval
-        ("1.0 (0.1)", "lower", spread(0.5, 0.4, 0.6), "reproduced"),
-        ("1.0 (0.1)", "higher", spread(0.5, 0.4, 0.6), "not reproduced"),
-        ("1.0 (0.1)", "higher", one(7.0), "reproduced"),
-        ("1.0 (0.1)", "lower", one(1.0), "reproduced"),
-        # twice the std, edge included: 1.2 - 1.0 is 0.19999999999999996, 3.4 - 3.0 is 0.3999999999999999
-        ("1.0 (0.1)", "lower", one(1.2), "close"),
-        ("3.0 (0.2)", "lower", one(3.4), "close"),
-        ("0.1 (0.1)", "lower", one(0.1 + 0.2), "close"),  # 0.30000000000000004
-        ("1.0 (0.1)", "lower", one(1.2001), "not reproduced"),
-        ("1.0 (0.1)", "higher", one(0.8), "close"),
-        # 5 % only where there is no std
-        ("1.0", "lower", one(1.05), "close"),
-        ("1.0", "lower", one(1.0501), "not reproduced"),
-        ("1.0", "higher", one(0.95), "close"),
-        ("1.0 (0.001)", "lower", one(1.04), "not reproduced"),
-        # no better side: equal in the printed digits, or within the interval
-        ("4.67", "equal", one(4.6749), "reproduced"),
-        ("4.67", "equal", one(4.665), "reproduced"),
-        ("4.67", "equal", one(4.66), "close"),
-        ("4.67", "equal", one(4.0), "not reproduced"),
-        ("4.67", "equal", spread(4.5, 4.2, 4.8), "reproduced"),
-        # nothing to judge
-        ("1.0", "lower", None, "not run"),
-        ("?", "lower", one(1.0), "unknown"),
-        ("?", "lower", None, "unknown"),
-    ],
-)
-def test_verdict(printed, better, ours, status):
-    assert verdict(claim(printed, better=better), ours).status == status
-
-
-def test_quoted_numbers_get_no_verdict():
-    assert verdict(claim("1.0", quoted=True), one(0.5)).status == "quoted"
-
-
-def test_verdict_does_not_depend_on_the_unit():
-    """3.32 (0.13) x 10^-3 against 3.6e-3 is what 3.32 (0.13) is against 3.6: more than two std away."""
-    for ours, status in ((3.3, "reproduced"), (3.58, "close"), (3.59, "not reproduced")):
-        assert verdict(claim("3.32 (0.13)", exponent=-3), one(ours * 1e-3)).status == status
-        assert verdict(claim("3.32 (0.13)"), one(ours)).status == status
-        assert status in STATUSES
 
 
 def test_numbers_are_shown_in_the_papers_units():

@@ -1,4 +1,5 @@
-"""The scoreboard joins the right records with the right claims, and judges nothing but the paper's protocol."""
+"""The scoreboard joins the right records with the right claims, and judges nothing but the paper's protocol; what the
+terminal, a chapter and the page say is the same."""
 
 import dataclasses
 import io
@@ -15,8 +16,10 @@ from romae_lite.lab.claims import CLAIMS
 from romae_lite.lab.commands import main
 from romae_lite.lab.planned import assignment, ranges, seeds
 from romae_lite.lab.report import rows, scoreboard_text
+from romae_lite.lab.statements import STATEMENTS, all_judged
 from romae_lite.lab.subjects import EXPERIMENTS
-from romae_lite.page import scoreboard
+from romae_lite.page import board, scoreboard
+from romae_lite.page.board import board_html
 from romae_lite.page.scoreboard import scoreboard_html
 
 SPIRALS = "table-7-romae-tiny-spirals-rmse"  # the paper says 0.0183 (0.007)
@@ -33,22 +36,26 @@ def row(root, claim_id):
 def test_without_records_every_claim_is_not_run(tmp_path):
     found = rows(tmp_path)
     assert [r.claim for r in found] == list(CLAIMS)
-    assert {r.verdict.status for r in found} == {"not run", "unknown", "quoted"}
+    assert {r.outcome.status for r in found} == {"not run", "not comparable", "unknown", "quoted"}
     assert all(r.ours is None and r.own is None and r.tier == "" for r in found)
-    claims = sum(not c.quoted and c.value is not None for c in CLAIMS)
-    assert report.summary_line(found).startswith(f"0 of {claims} claims run: 0 reproduced, 0 close, 0 not")
+    numbers = sum(not c.quoted and c.value is not None and c.metric != "parameters" for c in CLAIMS)
+    assert report.summary_line(found).startswith(f"0 of {numbers} numbers judged: 2 not comparable,")
+    assert "0 of 5 counts of parameters judged: 5 not run." in report.summary_line(found)
+    n = len(STATEMENTS)
+    assert report.claims_line(all_judged(found)) == f"Of {n} claims of the paper: {n} not run."
 
 
 def test_paper_tier_records_are_judged(tmp_path):
     for seed, value in enumerate((0.036, 0.040, 0.044)):
         save(tmp_path, "spirals", {"rmse_clean": value, "rmse_authors": 0.1}, seed=seed)
     found = row(tmp_path, SPIRALS)
-    assert found.verdict.status == "not reproduced" and found.tier == "paper"
+    assert found.outcome.status == "worse" and found.tier == "paper"
     assert (found.ours.mean, found.ours.n) == (pytest.approx(0.04), 3)
     assert found.command == "python -m romae_lite run spirals --preset paper --seeds 0-2"
-    assert row(tmp_path, "table-7-romae-tiny-stored-notebook-spirals-rmse").verdict.status == "close"
+    assert row(tmp_path, "table-7-romae-tiny-stored-notebook-spirals-rmse").outcome.status == "worse"
+    assert found.before == "not reproduced"
     line = report.summary_line(rows(tmp_path))
-    assert line.startswith("2 of ") and "0 reproduced, 1 close, 1 not reproduced" in line
+    assert line.startswith("2 of ") and "2 worse" in line
 
 
 def test_uncommitted_code_counts_for_nothing(tmp_path):
@@ -65,16 +72,16 @@ def test_other_tiers_are_shown_but_never_judged(tmp_path):
     assert row(tmp_path, SPIRALS).ours is None
     save(tmp_path, "spirals", {"rmse_clean": 0.002}, preset="best")
     found = row(tmp_path, SPIRALS)
-    assert found.ours is None and found.own.mean == 0.002 and found.verdict.status == "not run"
+    assert found.ours is None and found.own.mean == 0.002 and found.outcome.status == "not run"
     save(tmp_path, "spirals", {"rmse_clean": 0.004}, preset="best", settings={"lr": 1e-3})
     assert row(tmp_path, SPIRALS).ours is None
     save(tmp_path, "spirals", {"rmse_clean": 0.003}, settings={"epochs": 5})
     found = row(tmp_path, SPIRALS)
-    assert (found.ours.mean, found.tier, found.verdict.status) == (0.003, "reduced", "not run")
+    assert (found.ours.mean, found.tier, found.outcome.status) == (0.003, "reduced", "not run")
     assert found.command.splitlines()[1:] == [row(tmp_path / "empty", SPIRALS).command]  # what would settle it
-    save(tmp_path, "spirals", {"rmse_clean": 0.5}, seed=0)
+    save(tmp_path, "spirals", {"rmse_clean": 0.5}, seed=0)  # one run: no interval, far off
     found = row(tmp_path, SPIRALS)
-    assert (found.ours.mean, found.tier, found.verdict.status) == (0.5, "paper", "not reproduced")
+    assert (found.ours.mean, found.tier, found.outcome.status) == (0.5, "paper", "not run")
     assert found.own.mean == 0.002 and len(found.command.splitlines()) == 1
 
 
@@ -90,9 +97,9 @@ def test_made_up_data_and_other_test_sets_are_no_answer_to_a_claim(tmp_path):
 def test_claims_take_only_records_with_their_settings(tmp_path):
     save(tmp_path, "position", {"mse": 0.05})
     save(tmp_path, "position", {"mse": 200.33}, settings={"cls": False})
-    status = {r.claim.id: (r.verdict.status, r.ours and r.ours.mean) for r in rows(tmp_path, ["position"])}
-    assert status["table-1-tiny-with-cls"] == ("reproduced", 0.05)
-    assert status["table-1-tiny-no-cls"] == ("reproduced", 200.33)
+    status = {r.claim.id: (r.outcome.status, r.ours and r.ours.mean) for r in rows(tmp_path, ["position"])}
+    assert status["table-1-tiny-with-cls"] == ("not run", 0.05)
+    assert status["table-1-tiny-no-cls"] == ("agrees", 200.33)
     assert status["table-1-small-width-only-with-cls"] == ("not run", None)
 
 
@@ -151,7 +158,7 @@ def test_what_cannot_be_used_is_listed_by_name(tmp_path):
 class Page(HTMLParser):
     """Checks that tags close in order; collects ids, and the text of every row."""
 
-    VOID = {"br"}
+    VOID = {"br"}  # the only one that is used
 
     def __init__(self, text):
         super().__init__()
@@ -189,9 +196,9 @@ def test_html_shows_every_claim_once_with_words_for_colours(tmp_path):
         if r.claim.quoted:
             assert r.claim.row in page.text and r.claim.show() in page.text
         else:
-            assert r.verdict.status in page.rows[r.claim.id] and r.claim.show() in page.rows[r.claim.id]
+            assert r.outcome.status in page.rows[r.claim.id] and r.claim.show() in page.rows[r.claim.id]
     spirals = page.rows[SPIRALS]
-    for part in ("not reproduced", "0.0183 ± 0.007", "0.0400 [0.0400, 0.0400], n = 3", "with our settings: 0.0160"):
+    for part in ("worse", "0.0183 ± 0.007", "0.0400 [0.0400, 0.0400], n = 3", "): 0.0160 ["):
         assert part in spirals
     assert "python -m romae_lite run spirals --preset paper --seeds 0-2" in spirals
     assert "spirals/<b>&.json: is not JSON" in page.text  # the text as it was, so it was escaped in the page
@@ -199,12 +206,13 @@ def test_html_shows_every_claim_once_with_words_for_colours(tmp_path):
 
 def test_html_leaves_the_colours_to_the_page():
     """Any colour is inherited, mixed from what is inherited, or a variable of the theme (with a fallback elsewhere)."""
-    outside_variables = re.sub(r"var\([^()]*\)", "", scoreboard.STYLE)
+    outside_variables = re.sub(r"var\([^()]*\)", "", scoreboard.STYLE + board.STYLE)
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgba?\(|hsla?\(|:\s*(white|black|gray|grey)\b", outside_variables)
 
 
 def test_html_asks_for_nothing_from_elsewhere(tmp_path):
-    assert not re.search(r"https?://|<script|<link|<img|@import|url\(", scoreboard_html(root=tmp_path))
+    for html in (scoreboard_html(root=tmp_path), board_html(tmp_path)):
+        assert not re.search(r"https?://|<script|<link|<img|@import|url\(", html)
 
 
 def test_a_terminal_without_the_signs_still_gets_the_table(monkeypatch):
@@ -213,7 +221,7 @@ def test_a_terminal_without_the_signs_still_gets_the_table(monkeypatch):
     monkeypatch.setattr(sys, "stdout", pipe)
     assert main(["report", "position"]) == 0
     pipe.flush()
-    assert b"? reproduced      tiny, with [CLS]" in pipe.buffer.getvalue()
+    assert b"? better          tiny, with [CLS]" in pipe.buffer.getvalue()
 
 
 def test_text_and_html_say_the_same(tmp_path):
@@ -223,3 +231,141 @@ def test_text_and_html_say_the_same(tmp_path):
     assert line in text and line in page.text
     assert "3.40 ×10⁻³, n = 1" in text and "3.40 ×10⁻³, n = 1" in page.rows["table-5-romae-mse"]
     assert max(map(len, text.splitlines())) < 160
+
+
+# The page -------------------------------------------------------------------------------------------------------------
+
+
+class Board(Page):
+    """Rows are the foldable ones; ``summaries`` has the text that stands on a closed row."""
+
+    def __init__(self, text):
+        self.summaries, self.stack = {}, []
+        super().__init__(text)
+
+    def handle_starttag(self, tag, attrs):
+        super().handle_starttag(tag, attrs)
+        if tag == "details":
+            self.stack.append(dict(attrs).get("id"))
+            self.summaries.setdefault(self.stack[-1], "")
+
+    def handle_endtag(self, tag):
+        super().handle_endtag(tag)
+        if tag == "details":
+            self.stack.pop()
+
+    def handle_data(self, data):
+        super().handle_data(data)
+        if "summary" in self.open:
+            self.summaries[self.stack[-1]] += data
+
+
+def filled(root):
+    for seed in range(3):
+        save(root, "spirals", {"rmse_clean": 0.04, "rmse_authors": 0.1, "rmse_clean_bayes": 0.015}, seed=seed)
+        save(root, "spirals", {"rmse_clean": 0.016}, seed=seed, preset="best")
+        save(root, "position", {"mse": 0.06 + 1e-3 * seed}, seed=seed)
+        save(root, "position", {"mse": 200.0 + seed}, seed=seed, settings={"cls": False})
+        save(root, "pendulum", {"mse": 0.032, "mse_authors": 3.2 + 0.1 * seed}, seed=seed)
+    save(root, "sizes", {"parameters": 4_673_521.0}, settings={"size": "tiny"})
+
+
+def test_page_and_terminal_give_the_same_outcomes(tmp_path):
+    filled(tmp_path)
+    text, page = scoreboard_text(root=tmp_path), Board(board_html(tmp_path))
+    found = rows(tmp_path)
+    judged = all_judged(found)
+    assert {"agrees", "worse", "not run", "not comparable"} <= {r.outcome.status for r in found}
+    for line in (report.summary_line(found), report.claims_line(judged)):
+        assert line in text and line in page.text
+    for r in (r for r in found if not r.claim.quoted):
+        assert page.summaries[r.claim.id].split(report.MARKS[r.outcome.status] + " ")[1].startswith(r.outcome.status)
+        assert f"{r.outcome.status:<15} {report.cell_name(r.claim)}" in text
+    for claim in judged:
+        mark = f"{report.MARKS[claim.status]} {claim.status}"
+        assert page.summaries[f"claim-{claim.statement.id}"] == f"{claim.statement.title}{mark} {claim.share}"
+        assert f"{mark:<17} {claim.statement.title}: {claim.result}" in text
+
+
+def test_page_holds_every_number_once_and_what_stands_behind_it(tmp_path):
+    filled(tmp_path)
+    html = board_html(tmp_path)
+    page = Board(html)
+    wanted = [c.id for c in CLAIMS if not c.quoted] + [f"claim-{s.id}" for s in STATEMENTS]
+    assert sorted(page.ids) == sorted(wanted)
+    links = set(re.findall(r'href="#([^"]+)"', html))
+    assert links and links <= set(page.ids)
+    for part in (
+        "python -m romae_lite run spirals --preset paper --seeds 0-2",
+        "n = 3 (seeds 0, 1, 2), tier paper",
+        "a difference of more than",
+        "Could have seen",
+        "best possible (bayes): 0.82 ×",
+    ):
+        assert part in html  # fmt: skip
+    assert str(tmp_path) not in html
+
+
+def test_an_axis_of_ratios():
+    """Errors as they are, scores by what is missing to 1, errors near a floor by what is above it."""
+    by_id = {c.id: c for c in CLAIMS}
+    assert board.relative(by_id[SPIRALS], 2 * 0.0183) == pytest.approx(2)
+    lsst = by_id["table-6-lsst-romae-tiny"]
+    assert board.relative(lsst, 1 - (1 - 0.6225) / 2) == pytest.approx(0.5)
+    notebook = by_id["table-7-romae-tiny-stored-notebook-spirals-rmse"]
+    assert board.relative(notebook, notebook.value, ours=False) == pytest.approx(1)
+    assert board.relative(notebook, notebook.floor[1]) == 0.0
+    places = [board.place(x) for x in (0.0, 1 / 32, 1 / 8, 1.0, 8.0, 32.0, 1e9)]
+    assert places == [0, 0, 20, 50, 80, 100, 100]
+
+
+def test_last_verified_is_told_only_where_it_is_noted(tmp_path):
+    assert "Last verified" not in board_html(tmp_path)
+    notes = {"spirals/paper-s0": {"when": "2026-11-22T10:00:00+00:00", "difference": 1e-5, "ok": True}}
+    (tmp_path / "verified.json").write_text(json.dumps(notes))
+    assert "Last verified: 2026-11-22; of 1 records run again 1 came out" in board_html(tmp_path)
+
+
+def test_page_filters_turns_and_opens_where_a_link_points(tmp_path, root, browser):
+    filled(tmp_path)
+    script = (root / "book" / "_static" / "scoreboard.js").read_text(encoding="utf-8")
+    file = tmp_path / "page.html"
+    head = "<!doctype html><meta name=viewport content='width=device-width'>"
+    file.write_text(f"{head}{board_html(tmp_path)}<script>{script}</script>", encoding="utf-8")
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    errors = []
+    page.on("pageerror", lambda error: errors.append(error))
+    page.goto(f"{file.as_uri()}#table-8-tiny-parameters")
+    assert page.locator("#table-8-tiny-parameters dl").is_visible()  # on the second tab, inside a closed row
+    page.keyboard.press("Escape")
+    page.get_by_role("tab", name="The claims").click()
+    assert page.locator(".row:visible").count() == len(STATEMENTS)
+    page.get_by_label("Outcome").select_option("worse")
+    shown = {row.get_attribute("id") for row in page.locator(".row:visible").all()}
+    judged = all_judged(rows(tmp_path))
+    assert shown == {f"claim-{c.statement.id}" for c in judged if c.status == "worse"} != set()
+    page.get_by_label("Part of the paper").select_option("limits")
+    assert page.locator(".row:visible").count() == 0
+    page.get_by_label("Part of the paper").select_option("all")
+    page.locator("#claim-pendulum > summary").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#table-5-romae-mse > summary").is_visible()
+    page.get_by_role("tab", name="The claims").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("tab", name="Appendix").get_attribute("aria-selected") == "true"
+    assert not page.locator("#claim-pendulum").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert errors == []
+    page.close()
+
+
+def test_page_without_scripts_has_everything_open_to_a_click(tmp_path, browser):
+    filled(tmp_path)
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.set_content(board_html(tmp_path))
+    assert page.locator("section").count() == 2 and page.get_by_text("Appendix B.4 and counts of").is_visible()
+    page.locator("#claim-interpolation > summary").click()
+    page.locator(f"#{SPIRALS} > summary").click()
+    assert page.locator(f"#{SPIRALS} dl").get_by_text("Could have seen").is_visible()
+    context.close()

@@ -48,7 +48,7 @@ def test_a_new_subject_is_a_folder(toy):
     record, printed, figure = toy
     assert record["tier"] == "smoke" and record["metrics"].keys() == {"mse", "mse_lstsq"}
     assert re.search(r"^toy +The slope of a line", printed, re.M)
-    assert "Toy table · Slopes" in printed and "0 of 1 claims run" in printed
+    assert "Toy table · Slopes" in printed and "0 of 1 numbers judged: 1 not run." in printed
     assert "python -m romae_lite run toy --preset paper --seeds 0-2" in printed
     assert 'data-explorable="toy"' in figure and json.dumps(record["metrics"]["mse"]) in figure
 

@@ -63,6 +63,15 @@ def test_runs_of_todays_code_come_out_the_same_and_are_noted(results, capsys):
     assert len(load_all().records) == 3 and not load_all().problems
 
 
+@pytest.mark.slow
+def test_a_sample_of_the_committed_records_comes_out_the_same(monkeypatch):
+    """Some of those that this machine repeats in a minute: another sample with every commit of the records."""
+    monkeypatch.setenv("ROMAE_RESULTS", str(ROOT / "results"))
+    seed, said = len(load_all().records), []
+    outcomes = verify.verify(sample=3, seed=seed, budget=60, report=said.append)
+    assert outcomes and all(outcome.ok for outcome in outcomes), "\n".join(said)
+
+
 def test_of_a_long_run_the_first_entry_is_compared():
     """With the whole run's learning rates, and without training further."""
     (planned,) = recorded(1)

@@ -1,9 +1,15 @@
 """What this book adds to Sphinx.
 
     {explorable} spirals               an interactive figure, built from the committed records
-    {scoreboard}                       every claim of the paper with ours beside it, from the records
+    {scoreboard}                       every claim of the paper with ours beside it, from the records; with an argument
+                                       parts of its rule: margins, before
+    {claims} agrees better             the claims in words that came out so, as a list
+    {since_the_paper}                  later and independent numbers, never judged
+    {paper}`cell`, {ours}`cell`, {own}`cell`, {outcome}`cell`     in a sentence: a number of the scoreboard, by its id
+    {recorded}`spirals best rmse_clean`                           in a sentence: any other metric of a setting
     {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
     {deviations}                       the entries of the page that it stands on, as one table
+    {encodings}                        what position encodings are worth, from the records
     {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
 
 A page that uses one of them is read again when the package, a record or a notebook has changed.
@@ -52,12 +58,60 @@ class ExplorableDirective(Generated):
 
 
 class ScoreboardDirective(Generated):
-    optional_arguments = 100  # names of experiments; none means all
+    """Without an argument the whole; "margins" or "before": a table for the words about the rule."""
+
+    optional_arguments = 1
 
     def generate(self):
-        from romae_lite.page.scoreboard import scoreboard_html
+        from romae_lite.page import board
+        from romae_lite.page.deviations import DEVIATIONS
 
-        return [nodes.raw("", scoreboard_html(experiments=self.arguments or None), format="html")]
+        self.env.note_dependency(str(DEVIATIONS))
+        part = self.arguments[0] if self.arguments else ""
+        makers = {
+            "": lambda: board.board_html(script="../_static/scoreboard.js"),
+            "margins": board.margins_html,
+            "before": board.before_html,
+        }
+        if part not in makers:
+            raise ValueError(f"{part!r}; it takes margins, before, or nothing")
+        return [nodes.raw("", makers[part](), format="html")]
+
+
+class MarkdownDirective(Generated):
+    """Puts Markdown that is made from the records into the page."""
+
+    optional_arguments = 100
+
+    def generate(self):
+        container = nodes.container(classes=[f"romae-{self.name.replace('_', '-')}"])
+        self.state.nested_parse(self.markdown().splitlines(), self.content_offset, container)
+        return [container]
+
+
+class ClaimsDirective(MarkdownDirective):
+    def markdown(self):
+        from romae_lite.page.prose import claims_markdown
+
+        return claims_markdown([word.replace("-", " ") for word in self.arguments])
+
+
+class SincePaperDirective(MarkdownDirective):
+    def markdown(self):
+        from romae_lite.page.later import later_markdown
+
+        return later_markdown()
+
+
+def number_role(name, rawtext, text, lineno, inliner, options=None, content=None):
+    """A number or a word from the records: `page.prose` has a function of the role's name."""
+    from romae_lite.page import prose
+
+    inliner.document.settings.env.metadata[inliner.document.settings.env.docname]["romae_generated"] = "yes"
+    try:
+        return [nodes.Text(getattr(prose, name)(text))], []
+    except Exception as error:
+        raise SphinxError(f"line {lineno}: {{{name}}}`{text}` failed: {error}") from error
 
 
 class LabRecordDirective(Generated):
@@ -90,6 +144,13 @@ class DeviationsDirective(Generated):
         cited = deviations.citing(ROOT.glob("notebooks/*.ipynb"))
         table = deviations.table_html(found, cited, "../_static/deviations.js", "../notebooks/")
         return [nodes.raw("", f"<style>{STYLE}{deviations.STYLE}</style>{table}", format="html")]
+
+
+class EncodingsDirective(Generated):
+    def generate(self):
+        from romae_lite.page.encodings import encodings_html
+
+        return [nodes.raw("", encodings_html(), format="html")]
 
 
 class ChaptersDirective(Generated):
@@ -137,7 +198,12 @@ def setup(app):
     app.add_directive("scoreboard", ScoreboardDirective)
     app.add_directive("lab_record", LabRecordDirective)
     app.add_directive("deviations", DeviationsDirective)
+    app.add_directive("encodings", EncodingsDirective)
     app.add_directive("chapters", ChaptersDirective)
+    app.add_directive("claims", ClaimsDirective)
+    app.add_directive("since_the_paper", SincePaperDirective)
+    for role in ("paper", "ours", "own", "outcome", "recorded"):
+        app.add_role(role, number_role)
     app.connect("env-get-outdated", outdated)
     app.connect("html-page-context", drop_thebe, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ..batching import by_length
 from ..lab.classification import Classification
+from ..lab.encodings import Task
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..tokens import Tokens
 from . import data as sky
@@ -49,6 +50,15 @@ class ELAsTiCC(Classification):
         ("paper", 1, {"encoder": "tiny-shallow", "alert_mask": True}),
         ("paper", 1, {"alert_mask": True}),
     )
+    encodings = (
+        Task(
+            title="Made-up light curves", preset="small",
+            # the median time from one visit to the next, in whatever band, is 3.1 days
+            units={"the paper's": {"position_scale": 1.0}, "neighbours": {"position_scale": 0.32}},
+            rates=({"lr": 2.7e-3, "pretrain_lr": 1.7e-3}, {}, {"lr": 2.4e-2, "pretrain_lr": 1.5e-2}),
+            valid="valid_f1_macro", metric="f1_macro", better="higher",
+        ),
+    )  # fmt: skip
     deviations = (
         "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D31", "D32", "D33", "D34", "D40", "D41", "D42", "D43",
     )  # fmt: skip
@@ -71,7 +81,7 @@ class ELAsTiCC(Classification):
     source: str = setting("real", "the challenge's light curves, or made-up ones", choices=("real", "simulated"))
     alert_mask: bool = setting(False, "keep only what alerts have shown: from 30 days before the first (D34)")
     partition: str = setting(
-        "given", "ATAT's split, as the paper's, or one that the script has drawn: no verdict then",
+        "given", "ATAT's split, as the paper's, or one that the script has drawn: no outcome then",
         choices=("given", "drawn"),
     )  # fmt: skip
     fold: int = setting(0, "which of the five training sets (the authors trained on the first)", low=0, high=4)

@@ -1,14 +1,14 @@
-"""What the paper claims, and the rule that says whether ours reproduces it.
+"""What the paper reports: cells of its tables and figures.
 
 The numbers themselves stand in `paper.py` of each subject, row by row: "0.062 (0.007)" is a mean and a standard
-deviation, "?" a cell that nobody here could read. Together they make CLAIMS. The verdict rule was fixed before the
-runs (`verdict`).
+deviation, "?" a cell that nobody here could read. Together they make CLAIMS. `outcomes` says how ours compares with a
+cell, `statements` which sentence of the paper a cell is evidence for.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 from .subjects import modules
 from .summary import Summary, decimals_for
@@ -28,7 +28,7 @@ SOURCES = {  # where a number was seen
 # The order in which they are told; others come last.
 TABLES = (
     "Table 1", "Figure 2", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6", "Table 7", "Table 8", "Table 9",
-    "App. B.4",
+    "App. B.3", "App. B.4",
 )  # fmt: skip
 
 
@@ -36,8 +36,9 @@ TABLES = (
 class Claim:
     """One cell of the paper: which table, what it says, and which of our records answer it.
 
-    ``where`` holds settings that a record's config must have, ``metric`` the key of its metric. value and std
-    are in plain units (0.00332, not 3.32); ``printed`` is the cell as printed, in units of 10^exponent.
+    ``where`` holds settings that a record's config must have, ``metric`` the key of its metric. value, std, margin,
+    draw and floor are in plain units (0.00332, not 3.32); ``printed`` is the cell as printed, in units of 10^exponent.
+    The fields from ``n`` on are for the comparison (`outcomes`).
     """
 
     id: str
@@ -57,6 +58,23 @@ class Claim:
     source: str = "P"
     quoted: bool = False  # the number of another method, which the paper took from elsewhere
     note: str = ""
+    n: int | None = None  # runs behind the paper's standard deviation
+    cases: int | None = None  # of the test set, where the score is a share of them
+    draw: float = 0.0  # standard error that the paper's value owes to its one test set
+    floor: tuple[float, float] | None = None  # noise of the targets, theirs and ours: errors are compared above it
+    margin: float = 0.0  # a difference that no reader would act on
+    margin_share: float = 0.0  # the same as a share of the paper's value; the larger of the two holds
+    margin_why: str = ""
+    not_comparable: str = ""  # the reason, where no run of ours could be compared
+    needs: str = ""  # what a run takes that has not been made: an estimate
+    optimum: str = ""  # of the records' metrics, <metric>_<optimum> is the best possible predictor's
+    opponent: str = ""  # and <metric>_<opponent> the strongest other method's
+    better_before: str = ""  # what ``better`` was under the rule of before November 2026, where that differs
+
+    @property
+    def allowed(self) -> float:
+        """The equivalence margin in plain units."""
+        return max(self.margin, self.margin_share * (self.value or 0.0))
 
     @property
     def decimals(self) -> int:
@@ -82,50 +100,18 @@ class Claim:
         return f"{summary.text(scale, decimals)} {self.unit}".rstrip()
 
 
-class Verdict(NamedTuple):
-    status: str  # one of STATUSES
-    reason: str
-
-
-STATUSES = ("reproduced", "close", "not reproduced", "not run", "unknown", "quoted")
-
-
-def verdict(claim: Claim, summary: Summary | None) -> Verdict:
-    """Does our paper-tier result reproduce the claim? In this order:
-
-    quoted          the number belongs to another method and was never ours to reproduce
-    unknown         the paper's number could not be read
-    not run         there is no record of the paper's protocol (summary is None)
-    reproduced      the paper's value lies in our 95 % interval (three runs or more have one), or our mean is
-                    better; for better="equal", where no side is better: it rounds to the printed digits
-    close           |ours - paper| is at most twice the paper's standard deviation, or 5 % where it gives none
-    not reproduced  otherwise
-    """
-    if claim.quoted:
-        return Verdict("quoted", "another method's number, as the paper quotes it")
-    if claim.value is None:
-        return Verdict("unknown", "the paper's number could not be read")
-    if summary is None:
-        return Verdict("not run", "no record of the paper's protocol")
-    ours, paper = summary.mean, claim.value
-    hair = 1e-9 * abs(paper)  # the edges belong to the better side, whatever the last bit says
-    if summary.low is not None and summary.low - hair <= paper <= summary.high + hair:
-        return Verdict("reproduced", "the paper's value lies in our 95 % interval")
-    if claim.better == "equal":
-        if abs(ours - paper) <= claim.resolution + hair:
-            return Verdict("reproduced", "equal in the digits that the paper prints")
-    elif ours <= paper + hair if claim.better == "lower" else ours >= paper - hair:
-        return Verdict("reproduced", "better than the paper's value")
-    allowed, rule = (0.05 * abs(paper), "5 %") if claim.std is None else (2 * claim.std, "twice the paper's std")
-    if abs(ours - paper) <= allowed + hair:
-        return Verdict("close", f"within {rule} of the paper's value")
-    return Verdict("not reproduced", f"further than {rule} from the paper's value")
-
-
 # The tables -----------------------------------------------------------------------------------------------------------
 # A column is (heading, settings), a row (heading, settings, cell, cell ...); None is a cell that the table has not.
 # Settings named like a field of Claim set that field, all others go to `where`. A row's win over a column's, a column's
 # over the table's.
+
+# Equivalence margins by kind of metric: what a reader would not act on. They are younger than most of the runs.
+SQUARED = dict(margin_share=0.1, margin_why="10 % of a mean squared error is 5 % of its root: as much as one recorded "
+               "run differed from itself on another machine")  # fmt: skip
+ROOT = dict(margin_share=0.05, margin_why="5 %: as much as one recorded run differed from itself on another machine")
+SHARE = dict(margin=0.01, margin_why="one point: half the smallest lead that the paper builds on (two points, in "
+             "Table 2)")  # fmt: skip
+EXACT = dict(margin_why="none: the number is known but for the draw of its test set and the digits printed")
 
 CLAIM_FIELDS = {field.name for field in fields(Claim)}
 QUOTED = {"quoted": True}

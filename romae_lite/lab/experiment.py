@@ -63,6 +63,7 @@ class Experiment:
     variants: ClassVar[frozenset[str]] = frozenset()  # the columns of the paper's table: any value is its protocol
     # (preset, number of seeds) or (preset, number of seeds, settings changed) to record, most valuable first
     campaign: ClassVar[tuple[tuple, ...]] = ()
+    encodings: ClassVar[tuple] = ()  # its part in the study of position encodings: `lab.encodings.Task`s
     deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
 
     epochs: int = setting(1, "passes over the training set", low=1)

@@ -1,31 +1,35 @@
-"""Every claim of the paper, our recorded result beside it, and the verdict: python -m romae_lite report.
+"""Every number and every claim of the paper, ours beside it, and the outcome: python -m romae_lite report.
 
-Joins CLAIMS with the records under results/; holds no number of its own.
+Joins CLAIMS and STATEMENTS with the records under results/; holds no number of its own.
 """
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .claims import CLAIMS, STATUSES, Claim, Verdict, verdict
+from .claims import CLAIMS, Claim
+from .outcomes import JUDGED, OUTCOMES, STATUSES, Outcome, counted, in_units, old_outcome, outcome
 from .planned import Planned, command_of
 from .records import Loaded, Record, load_all, results_dir, select
+from .statements import Judged, all_judged
 from .subjects import EXPERIMENTS, experiment
 from .summary import Summary, summarise
 
-MARKS = dict(zip(STATUSES, ("✓", "≈", "✗", "–", "?", "“”"), strict=True))
+MARKS = dict(zip(STATUSES, ("✓", "▲", "✗", "≠", "∥", "–", "?", "“”"), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One claim and what our records say about it."""
+    """One number of the paper and what our records say about it."""
 
     claim: Claim
-    verdict: Verdict
-    ours: Summary | None  # the paper's protocol; where there is none, a reduced run, which gives no verdict
+    outcome: Outcome
+    before: str  # what the rule before this one says; "" where there is no run of the paper's protocol
+    ours: Summary | None  # the paper's protocol; where there is none, a reduced run, which gives no outcome
     own: Summary | None  # our own settings on the whole data set: shown beside, never judged
+    records: tuple[Record, ...]  # behind ``ours``
+    own_records: tuple[Record, ...]
     tier: str  # of ``ours``: "paper", "reduced" or ""
     command: str  # repeats ``ours``; where that is not of tier "paper", also what would be; "" without an experiment
     own_command: str
@@ -50,11 +54,12 @@ def _row(claim: Claim, records: Iterable[Record]) -> Row:
     # code that no commit has cannot be run again; records older than this rule name no numerics and still count
     found = [r for r in found if not (r.commit.endswith("+") and "numerics" in r.versions)]
     paper, own, reduced = (_one_setting(found, tier) for tier in ("paper", "own", "reduced"))
-    ours = paper or reduced
-    judged = verdict(claim, _summary(paper, claim))
+    ours, judged = paper or reduced, summary_of(paper, claim.metric)
     planned = "" if claim.quoted or paper else _planned_command(claim)
     return Row(
-        claim=claim, verdict=judged, ours=_summary(ours, claim), own=_summary(own, claim),
+        claim=claim, outcome=outcome(claim, judged), ours=summary_of(ours, claim.metric),
+        own=summary_of(own, claim.metric), records=tuple(ours), own_records=tuple(own),
+        before=old_outcome(claim, judged) if judged and claim.value is not None else "",
         tier=ours[0].tier if ours else "", own_command=_command(own),
         command="\n".join(command for command in (_command(ours), planned) if command),
     )  # fmt: skip
@@ -75,8 +80,10 @@ def _one_setting(records: Iterable[Record], tier: str) -> list[Record]:
     return [] if chosen is None else list(groups[chosen].values())
 
 
-def _summary(records: Sequence[Record], claim: Claim) -> Summary | None:
-    return summarise(record.metrics[claim.metric] for record in records) if records else None
+def summary_of(records: Iterable[Record], metric: str) -> Summary | None:
+    """Over the records that have the metric; None where none has."""
+    values = [record.metrics[metric] for record in records if metric in record.metrics]
+    return summarise(values) if values else None
 
 
 def _planned_command(claim: Claim) -> str:
@@ -97,15 +104,32 @@ def _command(records: Iterable[Record]) -> str:
 # Text and HTML --------------------------------------------------------------------------------------------------------
 
 
+def is_count(claim: Claim) -> bool:
+    """Parameters are counted as the paper counts them: arithmetic, told apart from what was trained."""
+    return claim.metric == "parameters"
+
+
 def summary_line(rows: Iterable[Row]) -> str:
-    """How many claims were run, and how they fared."""
-    counts = Counter(row.verdict.status for row in rows)
-    good, close, bad = (counts[status] for status in STATUSES[:3])
-    total = good + close + bad + counts["not run"]
-    line = f"{good + close + bad} of {total} claims run: {good} reproduced, {close} close, {bad} not reproduced."
-    if counts["unknown"]:
-        line += f" {counts['unknown']} more could not be read in the paper."
-    return line
+    """How many of the paper's numbers could be judged, and how they came out; counts of parameters apart."""
+    rows = list(rows)
+    parts = []
+    for what, group in (
+        ("numbers", [row for row in rows if not is_count(row.claim)]),
+        ("counts of parameters", [row for row in rows if is_count(row.claim)]),
+    ):
+        statuses = [row.outcome.status for row in group if row.outcome.status in OUTCOMES]
+        if statuses:
+            judged = sum(status in JUDGED for status in statuses)
+            parts.append(f"{judged} of {len(statuses)} {what} judged: {counted(statuses)}.")
+    if unknown := sum(row.outcome.status == "unknown" for row in rows):
+        parts.append(f"{unknown} more could not be read in the paper.")
+    return " ".join(parts)
+
+
+def claims_line(judged: Sequence[Judged]) -> str:
+    """The outcome of the whole in one sentence: of the claims in words."""
+    found = [claim.status for claim in judged]
+    return f"Of {len(found)} claims of the paper: {counted(found)}."
 
 
 def problem_lines(loaded: Loaded, root: Path) -> list[str]:
@@ -140,6 +164,12 @@ def our_text(summary: Summary | None, claim: Claim) -> str:
     return "" if summary is None else f"{claim.show_ours(summary)}, n = {summary.n}"
 
 
+def _could_see(row: Row) -> str:
+    """The smallest difference that the runs could have seen."""
+    found = row.outcome.difference
+    return f"; more than {in_units(row.claim, found.seen)} would have shown" if found and found.seen else ""
+
+
 def _quoted(group: Iterable[Row]) -> str:
     """The numbers of other methods in one line: "CRU 3.94 ± 0.21 ×10⁻³; S5 ..." """
     return "; ".join(f"{cell_name(row.claim)} {row.claim.show()}" for row in group if row.claim.quoted)
@@ -151,18 +181,27 @@ def scoreboard_text(experiments: Sequence[str] | None = None, root: Path | None 
     loaded = load_all(root)
     found = joined(loaded, experiments)
     lines = []
+    if not experiments:
+        for claim in all_judged(found):
+            lines.append(f"{MARKS[claim.status]} {claim.status:<15} {claim.statement.title}: {claim.result}")
+            lines += textwrap.wrap(claim.statement.sentence, 110, initial_indent=" " * 18, subsequent_indent=" " * 18)
+        lines.append("")
     for heading, group in by_table(found).items():
         lines += [heading, "-" * len(heading)]
         for row in (row for row in group if not row.claim.quoted):
-            status = f"{MARKS[row.verdict.status]} {row.verdict.status}"
+            status = f"{MARKS[row.outcome.status]} {row.outcome.status}"
             ours = our_text(row.ours, row.claim) + (f" ({row.tier})" if row.tier not in ("", "paper") else "")
             lines.append(f"  {status:<17} {cell_name(row.claim):<44} paper {row.claim.show():<20} {ours}".rstrip())
             if row.own:
                 lines.append(f"  {'':<17} {'  with our settings':<44} {'':<26} {our_text(row.own, row.claim)}")
+            if row.tier == "paper":
+                lines += textwrap.wrap(row.outcome.reason + _could_see(row), 138, initial_indent=" " * 22,
+                                       subsequent_indent=" " * 22)  # fmt: skip
         if quoted := _quoted(group):
             lines += textwrap.wrap(quoted, 110, initial_indent="  quoted by the paper: ", subsequent_indent=" " * 23)
         commands = (line for row in group for c in (row.command, row.own_command) for line in c.splitlines())
         lines += [f"    $ {line}" for line in dict.fromkeys(commands)] + [""]
     if problems := problem_lines(loaded, root):
         lines += ["Not used:", *(f"  {line}" for line in problems), ""]
+    lines += [] if experiments else [claims_line(all_judged(found))]
     return "\n".join([*lines, summary_line(found)])

@@ -29,7 +29,7 @@ from accelerate import Accelerator
 
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
-from . import records
+from . import encodings, records
 from .experiment import Splits
 from .planned import Planned
 from .records import CorruptRecord, Record
@@ -202,12 +202,14 @@ def wishes(name: str) -> list[list[Planned]]:
 
 def missing(names: list[str] | None = None) -> list[Planned]:
     """Runs that experiments ask for and that have no record yet, most valuable first: every experiment's first wish
-    before anybody's second."""
-    names = names or list(EXPERIMENTS)
+    before anybody's second; then those of the study of position encodings, which has a name like theirs."""
+    everything = names or [*EXPERIMENTS, encodings.NAME]
+    names = [name for name in everything if name != encodings.NAME]
     ranked = [(rank, run) for name in names for rank, wish in enumerate(wishes(name)) for run in wish]
     ranked.sort(key=lambda pair: (pair[0], pair[1].seed))
     recorded = _recorded(names)
-    return [planned for _, planned in ranked if not _is_in(recorded, planned)]
+    study = encodings.missing() if encodings.NAME in everything else ()
+    return list(dict.fromkeys([*(planned for _, planned in ranked if not _is_in(recorded, planned)), *study]))
 
 
 def campaign(

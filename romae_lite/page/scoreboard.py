@@ -1,4 +1,4 @@
-"""The scoreboard as a part of a page: {scoreboard} in the book. `lab.report` says what is in it."""
+"""The paper's numbers and ours in a table, of some experiments, for a chapter. The scoreboard's page is `board`."""
 
 import html
 from collections.abc import Sequence
@@ -7,7 +7,6 @@ from pathlib import Path
 from ..lab.claims import SOURCES, Claim
 from ..lab.records import load_all, results_dir
 from ..lab.report import (
-    MARKS,
     Row,
     by_table,
     cell_name,
@@ -15,12 +14,15 @@ from ..lab.report import (
     our_text,
     problem_lines,
     summary_line,
-)  # fmt: skip
+)
+from .board import CHIP, budget, chip
 
-# Every colour is the page's own: currentColor, or the theme's variables. A verdict is a word and a sign, then a colour.
-STYLE = """
-.romae-scoreboard{--good:var(--pst-color-success,#1a7f37);--near:var(--pst-color-warning,#9a6700);
- --bad:var(--pst-color-danger,#c62828);--line:color-mix(in srgb,currentColor 20%,transparent)}
+# Every colour is the page's own: currentColor, or the theme's variables. An outcome is a word and a sign,
+# then a colour.
+STYLE = (
+    CHIP
+    + """
+.romae-scoreboard{--line:color-mix(in srgb,currentColor 20%,transparent)}
 .romae-scoreboard .wide{overflow-x:auto}
 .romae-scoreboard table{border-collapse:collapse;width:100%;font-size:.88em;color:inherit;background:none;margin:0}
 .romae-scoreboard caption{caption-side:top;text-align:left;font-weight:600;font-size:1.1em;color:inherit;
@@ -36,9 +38,6 @@ STYLE = """
 .romae-scoreboard .note{font-size:.8em;line-height:1.45;opacity:.85;margin:.5em 0 0;padding:0}
 .romae-scoreboard code{font-size:.85em;color:inherit;background:none;border:0;padding:0;overflow-wrap:anywhere}
 .romae-scoreboard summary{cursor:pointer}
-.romae-chip{display:inline-block;white-space:nowrap;padding:0 .6em;border-radius:1em;
- border:1.5px solid var(--tone,var(--line));background:color-mix(in srgb,var(--tone,transparent) 14%,transparent)}
-.romae-chip.reproduced{--tone:var(--good)}.romae-chip.close{--tone:var(--near)}.romae-chip.not-reproduced{--tone:var(--bad)}
 .romae-scoreboard .summary{font-size:1.15em;font-weight:600}
 @media (max-width:640px){
 .romae-scoreboard :is(table,caption,tbody,tr,tbody th,td){display:block;width:auto}
@@ -50,10 +49,11 @@ STYLE = """
 .romae-scoreboard td[data-label]::before{content:attr(data-label) ": ";opacity:.8}
 }
 """
+)
 
 
 def scoreboard_html(experiments: Sequence[str] | None = None, root: Path | None = None) -> str:
-    """The scoreboard for the book, as one self-contained block. ValueError for an unknown experiment."""
+    """The numbers of some experiments (None: of all) in one self-contained block. ValueError for an unknown one."""
     root = Path(root or results_dir())
     loaded = load_all(root)
     found = joined(loaded, experiments)
@@ -61,7 +61,7 @@ def scoreboard_html(experiments: Sequence[str] | None = None, root: Path | None 
     if problems := problem_lines(loaded, root):
         items = "".join(f"<li><code>{_text(line)}</code></li>" for line in problems)
         parts.append(f'<div role="note"><p>Files under results/ that were not used:</p><ul>{items}</ul></div>')
-    heads = ("Claim", "Verdict", "Paper", "Ours: mean [95 % interval], runs", "Tier", "Command")
+    heads = ("Claim", "Outcome", "Paper", "Ours: mean [95 % interval], runs", "Tier", "Command")
     head = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
     for heading, group in by_table(found).items():
         notes = list(dict.fromkeys(row.claim.note for row in group if row.claim.note))
@@ -89,12 +89,11 @@ def _html_mark(claim: Claim, notes: list[str]) -> str:
 
 
 def _html_row(row: Row, notes: list[str]) -> str:
-    claim, status = row.claim, row.verdict.status
-    chip = (
-        f'<span class="romae-chip {status.replace(" ", "-")}" title="{_text(row.verdict.reason)}">'
-        f'<span aria-hidden="true">{MARKS[status]}</span> {status}</span>'
-    )
-    own = f'<span class="own">with our settings: {_text(our_text(row.own, claim))}</span>' if row.own else ""
+    claim = row.claim
+    own = ""
+    if row.own:
+        words = f"with our settings ({budget(row.own_records)}): {our_text(row.own, claim)}"
+        own = f'<span class="own">{_text(words)}</span>'
     commands = [line for command in (row.command, row.own_command) for line in command.splitlines()]
     command = "<br>".join(f"<code>{_text(line)}</code>" for line in commands)
     if command:
@@ -102,7 +101,7 @@ def _html_row(row: Row, notes: list[str]) -> str:
     elif claim.value is not None:
         command = "planned"
     cells = (
-        ("", "", chip),
+        ("", "", chip(row.outcome.status, row.outcome.reason)),
         ("Paper", "number", f'{_text(claim.show())} <span class="source">[{_text(claim.source)}]</span>'),
         ("Ours", "", _text(our_text(row.ours, claim)) + own),
         ("Tier", "", row.tier),

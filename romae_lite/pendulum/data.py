@@ -48,11 +48,11 @@ def swing(n: int, rng: np.random.Generator) -> np.ndarray:
     return np.stack(angles, axis=1)
 
 
-def visibility(n: int, rng: np.random.Generator) -> np.ndarray:
+def visibility(n: int, rng: np.random.Generator | np.random.RandomState) -> np.ndarray:
     """Share of the picture's contrast that the noise leaves, (n, 100) in [0, 1]: a bounded random walk, cut off below
     one random level and above another, so that some stretches are all noise and others all clear."""
     walk = np.empty((n, STEPS))
-    walk[:, 0] = rng.random(n)
+    walk[:, 0] = rng.uniform(size=n)
     for i in range(1, STEPS):
         walk[:, i] = np.clip(walk[:, i - 1] + rng.uniform(-WALK, WALK, n), 0, 1)
     low, high = rng.uniform(*LOW, (n, 1)), rng.uniform(*HIGH, (n, 1))
@@ -129,6 +129,10 @@ def generate(n: int, rng: np.random.Generator, keep: int = 50) -> Tokens:
     frames = np.empty((n, keep, SIZE * SIZE), np.float32)
     for i in range(0, n, 100):  # a few at a time, to save memory
         frames[i : i + 100] = film(angle[i : i + 100], share[i : i + 100], rng)
+    return clips(frames, kept, angle, share, angles)
+
+
+def clips(frames: np.ndarray, kept: np.ndarray, angle: np.ndarray, share: np.ndarray, angles: np.ndarray) -> Tokens:
     return Tokens(
         values=torch.from_numpy(frames),
         positions=torch.from_numpy(kept).double()[..., None],
@@ -138,3 +142,63 @@ def generate(n: int, rng: np.random.Generator, keep: int = 50) -> Tokens:
             "angles": torch.from_numpy(angles).float(),
         },
     )
+
+
+# The published clips -------------------------------------------------------------------------------------------------
+
+EULER = 1e-4  # seconds: the published simulation's own step
+
+
+def published(
+    counts: tuple[int, ...], random: np.random.RandomState, keep: int, offsets: tuple[int, ...]
+) -> list[Tokens]:
+    """Sets of clips with the random numbers of the published generator, in its order: `Tokens` as `generate` returns.
+
+    What is random, one set after the other: start angles; a kick for every clip after every step; the camera's errors
+    (of angle and velocity); the walk of the noise, its two thresholds, and its pixels, clip by clip. The frames that
+    are kept come from streams of their own, one a clip, offset by `offsets`. Pictures are drawn by Pillow, as there.
+    """
+    found = []
+    for n, offset in zip(counts, offsets, strict=True):
+        angles = _published_swing(n, random)
+        seen = angles + random.normal(0, SHAKE, (n, STEPS, 2))[..., 0]
+        shares = visibility(n, random)
+        kept = np.stack(
+            [np.sort(np.random.default_rng(offset + i).choice(STEPS, keep, replace=False)) for i in range(n)]
+        )
+        frames = np.empty((n, keep, SIZE * SIZE), np.float32)
+        for i, at in enumerate(kept):
+            noise = random.uniform(0, 255, (STEPS, SIZE * SIZE))[at]
+            share = shares[i, at, None]
+            frames[i] = (share * drawn(seen[i, at]) + (1 - share) * noise).astype(np.uint8)
+        angle, share = (np.take_along_axis(t, kept, axis=1) for t in (angles, shares))
+        found.append(clips(frames, kept, angle, share, angles))
+    return found
+
+
+def _published_swing(n: int, random: np.random.RandomState) -> np.ndarray:
+    """Angles (n, 100), 0 where the rod hangs: by Euler's method, velocity before angle, a hundred steps a frame."""
+    up, velocity = random.uniform(0, 2 * np.pi, (n, 1))[:, 0], np.zeros(n)  # there, 0 is upright
+    angles = [up]
+    for _ in range(STEPS - 1):
+        for _ in range(round(DT / EULER)):
+            velocity = velocity + EULER * (GRAVITY * np.sin(up) - FRICTION * velocity)
+            up = up + EULER * velocity
+        velocity = velocity + random.normal(0, KICK, n)
+        up = up % (2 * np.pi)
+        angles.append(up)
+    return np.stack(angles, axis=1) - np.pi
+
+
+def drawn(angles: np.ndarray) -> np.ndarray:
+    """Clean pictures of the rod (n,) -> (n, 576) uint8, by Pillow: a line on the larger picture, made small."""
+    from PIL import Image, ImageDraw
+
+    out = np.empty((len(angles), SIZE * SIZE), np.uint8)
+    for i, angle in enumerate(angles):
+        large = Image.new("F", (CANVAS, CANVAS), 0.0)
+        tip = CENTRE + LENGTH * np.sin(angle), CENTRE + LENGTH * np.cos(angle)
+        ImageDraw.Draw(large).line([(CENTRE, CENTRE), tip], fill=1.0, width=WIDTH)
+        small = np.asarray(large.resize((SIZE, SIZE), Image.Resampling.LANCZOS))
+        out[i] = (255 * np.clip(small, 0, 1)).ravel()
+    return out

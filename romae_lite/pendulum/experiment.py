@@ -12,13 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from ..devices import device_of
+from ..lab.encodings import Task
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..model import INITS, ModelConfig, RoMAEPredictor, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import seeded_build
 from . import rivals as predictors
-from .data import SIZE, STEPS, generate
+from .data import SIZE, STEPS, generate, published
 
 AUTHORS_GREY = (0.002, 0.0021)  # their "mean" and "deviation" of pixels between 0 and 1 (D24)
 
@@ -37,9 +38,17 @@ class Pendulum(Experiment):
         ("paper", 10, {"pixels": "true"}),
         ("paper", 5, {"clip": None}),
         ("paper", 5, {"clip": None, "schedule": "global-cosine"}),  # their script, as far as it can be had
+        ("paper", 5, {"clips": "published"}),
+        ("paper", 5, {"clips": "published", "clip": None, "schedule": "global-cosine"}),
         ("paper", 5, {"data_seed": 1}),
         ("paper", 5, {"data_seed": 2}),
     )
+    encodings = (
+        Task(
+            title="Pendulum", preset="best", units={"neighbours": {}}, whole=True,  # the paper's unit is this one
+            rates=({"lr": 1.3e-3}, {}, {"lr": 1.2e-2}), valid="valid_mse", metric="mse", better="lower",
+        ),
+    )  # fmt: skip
     deviations = ("D1", "D2", "D6", "D13", "D22", "D23", "D24", "D25", "D43")
 
     epochs: int = setting(50, "passes over the training set", low=1)
@@ -54,6 +63,10 @@ class Pendulum(Experiment):
     n_test: int = setting(1000, "test clips", low=1)
     keep_frames: int = setting(50, "frames kept of each clip's 100", low=2, high=STEPS)
     data_seed: int = setting(0, "seed of the clips: as in the paper, the same for every seed of the model", low=0)
+    clips: str = setting(
+        "ours", "our own generator's, or those of the published one, random numbers and all (D22)",
+        choices=("ours", "published"), was="ours",
+    )  # fmt: skip
     readout: str = setting(
         "cls", "all angles from [CLS] by order of frame (their code), or each from its frame's token (D23)",
         choices=("cls", "frame"),
@@ -110,7 +123,12 @@ class Pendulum(Experiment):
         mean and deviation of pixels between 0 and 1 that values were standardised with.
         """
         counts = (self.n_train, self.n_valid, self.n_test)
-        parts = [generate(n, numpy_rng(self.data_seed, i), self.keep_frames) for i, n in enumerate(counts)]
+        if self.clips == "published":  # test after training from one stream, seed 42; validation from another
+            stream = [np.random.RandomState(seed + 1000 * self.data_seed) for seed in (42, 43)]
+            train, test = published((self.n_train, self.n_test), stream[0], self.keep_frames, (2000, 0))
+            parts = [train, *published((self.n_valid,), stream[1], self.keep_frames, (1000,)), test]
+        else:
+            parts = [generate(n, numpy_rng(self.data_seed, i), self.keep_frames) for i, n in enumerate(counts)]
         mean, std = AUTHORS_GREY
         if self.pixels == "true":
             std, mean = (t.item() / 255 for t in torch.std_mean(parts[0].values))

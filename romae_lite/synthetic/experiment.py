@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..lab.encodings import Task
 from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
 from ..model import count_parameters, masked_loss, predicted
@@ -50,6 +51,13 @@ class Synthetic(Masked):
         ("paper", 3, {"position_scale": 50.0}),
         ("paper", 1, {"grid": "hetvae"}),
     )
+    encodings = (
+        Task(
+            title="Synthetic series", preset="best", changes={"n_train": 32_000},
+            units={"the paper's": {"position_scale": 1.0}, "neighbours": {"position_scale": 50.0}},
+            rates=({"lr": 3e-3}, {}, {"lr": 3e-2}), valid="valid_mse_noisy", metric="mse_noisy", better="lower",
+        ),
+    )  # fmt: skip
     deviations = ("D1", "D2", "D3", "D5", "D6", "D9", "D10", "D13", "D17", "D18", "D37")
 
     epochs: int = setting(50, "passes over the training set", low=1)

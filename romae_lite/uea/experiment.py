@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from ..lab.classification import Classification
+from ..lab.encodings import Task
 from ..lab.experiment import Splits, numpy_rng, setting
 from ..model import RoMAE, RoMAEPredictor
 from ..tokens import Tokens
@@ -65,6 +66,14 @@ class UEA(Classification):
         ("paper", 3, {"dataset": "CharacterTrajectories"}),
         ("paper", 5, {"dataset": "Heartbeat", "folds": 5}),
     )
+    encodings = tuple(
+        Task(
+            title=dataset, preset="best", changes={"dataset": dataset}, units={"neighbours": {}}, whole=True,
+            rates=({"lr": 7e-4, "pretrain_lr": 1.7e-3}, {}, {"lr": 6e-3, "pretrain_lr": 1.5e-2}),
+            holdout={"valid_share": 0.2}, valid="valid_accuracy", metric="accuracy", better="higher",
+        )
+        for dataset in ("LSST", "CharacterTrajectories")
+    )  # fmt: skip
     deviations = (
         "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30", "D36", "D41", "D42",
         "D43", "D46",

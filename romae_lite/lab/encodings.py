@@ -1,0 +1,118 @@
+"""What is a position encoding worth? One question, put to several subjects.
+
+Continuous RoPE, RoPE at positions rounded to whole numbers, sines and cosines of the real position added once, and
+none; each at the paper's unit of position and at one unit between neighbours, where these differ. Everything else stays
+as the subject's own settings have it, but the learning rate: every arm has its own, chosen on validation data by one
+run at each rate of a small grid. A subject takes part by a tuple of `Task`s as its `encodings`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..rope import PositionEncoding
+from .planned import Planned
+from .records import Record, load_all
+from .subjects import EXPERIMENTS
+from .summary import Summary, summarise
+
+NAME = "encodings"  # what the command line calls the study
+SEEDS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One subject's part: what is run, and what chooses and judges."""
+
+    title: str
+    preset: str
+    units: Mapping[str, Mapping[str, Any]]  # unit of position in words -> settings that make it so
+    rates: tuple[Mapping[str, Any], ...]  # settings of the learning rate to choose from; {} for the preset's own
+    valid: str  # key of the history that chooses, of a run's last entry
+    metric: str  # of the test set
+    better: str  # "lower" or "higher", of both
+    whole: bool = False  # positions are whole numbers, so that rounding them changes nothing
+    changes: Mapping[str, Any] = field(default_factory=dict)  # to the preset, for all
+    holdout: Mapping[str, Any] = field(default_factory=dict)  # for choosing, where the preset holds nothing out
+
+
+class Recorded:
+    """The records of all subjects that take part, by what was run, under whatever name."""
+
+    def __init__(self):
+        self.found = {}
+        for name, cls in EXPERIMENTS.items():
+            for record in load_all(experiment=name).records if cls.encodings else ():
+                self.found.setdefault(self.key(name, record.seed, record.config), record)
+
+    @staticmethod
+    def key(name: str, seed: int, config: Mapping[str, Any]) -> str:
+        return json.dumps([name, seed, EXPERIMENTS[name].protocol(config)], sort_keys=True)
+
+    def of(self, planned: Planned) -> Record | None:
+        return self.found.get(self.key(planned.experiment, planned.seed, planned.build().config()))
+
+
+class Arm(NamedTuple):
+    """An encoding at a unit, on one subject."""
+
+    experiment: str
+    task: Task
+    encoding: str
+    unit: str  # "" without positions
+
+    def planned(self, seed: int, **settings: Any) -> Planned:
+        of_unit = self.task.units[self.unit] if self.unit else {}
+        wanted = {**self.task.changes, "encoding": self.encoding, **of_unit, **settings}
+        preset = EXPERIMENTS[self.experiment].preset(self.task.preset).replace(**self.task.changes)
+        named = {k: v for k, v in wanted.items() if k in self.task.changes or getattr(preset, k) != v}
+        return Planned(
+            experiment=self.experiment, preset=self.task.preset, seed=seed, overrides=tuple(sorted(named.items()))
+        )
+
+    def trials(self) -> list[Planned]:
+        """One run at each learning rate, seed 0."""
+        return [self.planned(0, **rate, **self.task.holdout) for rate in self.task.rates]
+
+    def rate(self, recorded: Recorded) -> Mapping[str, Any] | None:
+        """The rate whose trial has the best validation score; None while a trial is missing."""
+        found = [recorded.of(planned) for planned in self.trials()]
+        if None in found:
+            return None
+        sign = 1 if self.task.better == "lower" else -1
+        scores = [sign * record.history[-1][self.task.valid] for record in found]
+        return self.task.rates[scores.index(min(scores))]
+
+    def runs(self, recorded: Recorded) -> list[Planned]:
+        """The runs that are compared, at the chosen rate; none while it is not known."""
+        rate = self.rate(recorded)
+        return [] if rate is None else [self.planned(seed, **rate) for seed in range(SEEDS)]
+
+    def summary(self, recorded: Recorded) -> Summary | None:
+        """Of the metric, over the seeds that are there."""
+        found = [record for planned in self.runs(recorded) if (record := recorded.of(planned))]
+        return summarise(record.metrics[self.task.metric] for record in found) if found else None
+
+
+def arms() -> list[Arm]:
+    """All of them, in the order of the chapters."""
+    return [
+        Arm(name, task, encoding, unit)
+        for name, cls in EXPERIMENTS.items()
+        for task in cls.encodings
+        for encoding in PositionEncoding.KINDS
+        if not (task.whole and encoding == "quantised")
+        for unit in (task.units if encoding != "none" else [""])
+    ]
+
+
+def missing() -> Iterator[Planned]:
+    """Runs to be made: all arms' trials of a subject, then all arms' first seeds, second seeds, and so on."""
+    everybody, recorded = arms(), Recorded()
+    for experiment, title in dict.fromkeys((arm.experiment, arm.task.title) for arm in everybody):
+        mine = [arm for arm in everybody if (arm.experiment, arm.task.title) == (experiment, title)]
+        asked = [planned for arm in mine for planned in arm.trials()]
+        plans = [arm.runs(recorded) for arm in mine]
+        asked += [runs[seed] for seed in range(SEEDS) for runs in plans if runs]
+        yield from (planned for planned in dict.fromkeys(asked) if recorded.of(planned) is None)

@@ -1,0 +1,193 @@
+"""How ours compares with a number of the paper: a two-sample difference, its interval, and a margin.
+
+The rule is of November 2026, younger than most of the runs. The one before it is `old_outcome`; what it says of the
+same records is printed beside the new one, on the page of the scoreboard.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scipy.special import stdtrit
+
+from .claims import Claim
+from .summary import Summary, decimals_for, summarise
+
+LEAST = 3  # runs that have an interval
+OUTCOMES = ("agrees", "better", "worse", "differs", "not comparable", "not run")
+STATUSES = (*OUTCOMES, "unknown", "quoted")  # the last two are no claims about a number of ours
+JUDGED = OUTCOMES[:4]
+
+
+class Part(NamedTuple):
+    """A part of the uncertainty of a difference: a variance, and the degrees of freedom that it was estimated with."""
+
+    variance: float
+    freedom: float = math.inf  # known, not estimated
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Ours minus the paper's, in plain units; ``half`` is half the width of its 95 % interval, None without one."""
+
+    value: float
+    half: float | None
+    margin: float
+
+    @property
+    def seen(self) -> float | None:
+        """The smallest difference that would not have counted as agreement."""
+        return None if self.half is None else max(self.half, self.margin)
+
+    @property
+    def holds_zero(self) -> bool:
+        return self.half is not None and abs(self.value) <= self.half
+
+
+class Outcome(NamedTuple):
+    status: str  # one of STATUSES
+    reason: str
+    difference: Difference | None = None
+
+
+def half_width(parts: Iterable[Part]) -> float:
+    """Half the width of the 95 % interval of a sum of independent parts, by Student's t with the degrees of freedom of
+    Welch and Satterthwaite."""
+    parts = [part for part in parts if part.variance > 0]
+    variance = math.fsum(part.variance for part in parts)
+    if not variance:
+        return 0.0
+    spent = math.fsum(part.variance**2 / part.freedom for part in parts)
+    freedom = variance**2 / spent if spent else math.inf
+    t = 1.959963984540054 if math.isinf(freedom) else float(stdtrit(freedom, 0.975))
+    return t * math.sqrt(variance)
+
+
+def over_runs(summary: Summary) -> Part:
+    """What a mean over seeds is uncertain by."""
+    return Part(summary.std**2 / summary.n, summary.n - 1) if summary.n > 1 else Part(0.0)
+
+
+def of_the_paper(claim: Claim) -> list[Part]:
+    """What the paper's number is uncertain by: its runs, its test set, and the digits that it prints."""
+    runs = claim.n or 1  # where nobody says how many, the standard deviation counts as that of one run
+    spread = Part((claim.std or 0.0) ** 2 / runs, runs - 1 if runs > 1 else math.inf)
+    return [spread, Part(claim.resolution**2 / 3), Part(claim.draw**2)]
+
+
+def of_the_test_set(cases: int | None, *scores: float) -> Part:
+    """Both sides answer the same cases. Counted once, as p (1 - p) / cases: that is the variance of the difference
+    where the answers of the two to one case have a correlation of a half."""
+    p = math.fsum(scores) / len(scores)
+    return Part(p * (1 - p) / cases if cases and 0 < p < 1 else 0.0)
+
+
+def above(floor: float, error: float) -> float:
+    """What is left of a root mean square error when the noise of the targets is taken off."""
+    return math.sqrt(max(error**2 - floor**2, 0.0))
+
+
+def difference(claim: Claim, ours: Summary) -> Difference:
+    """Ours minus the paper's. Below `LEAST` runs it has no interval."""
+    paper = claim.value
+    if claim.floor:
+        theirs, own = claim.floor
+        paper, ours = above(theirs, paper), summarise(above(own, value) for value in ours.values)
+    parts = [over_runs(ours), *of_the_paper(claim), of_the_test_set(claim.cases, ours.mean, paper)]
+    half = half_width(parts) if ours.n >= LEAST else None
+    margin = max(claim.margin, claim.margin_share * paper)
+    return Difference(ours.mean - paper, half, margin)
+
+
+def outcome(claim: Claim, ours: Summary | None) -> Outcome:
+    """What our runs of the paper's protocol say of one of its numbers (None: there is none). In this order:
+
+    quoted          the number belongs to another method and was never ours to repeat
+    unknown         the paper's number could not be read
+    not comparable  for a reason that stands with the number
+    not run         there is no run, or there are fewer than three and they do not agree
+    agrees          the difference is within the printed digits or the margin, or its 95 % interval holds 0; of fewer
+                    than three runs: within the margin, or what the paper's number and the test set are uncertain by
+    better, worse   otherwise; "differs" where the number describes and does not score
+    """
+    if claim.quoted:
+        return Outcome("quoted", "another method's number, as the paper quotes it")
+    if claim.value is None:
+        return Outcome("unknown", "the paper's number could not be read")
+    if claim.not_comparable:
+        return Outcome("not comparable", claim.not_comparable)
+    if ours is None:
+        return Outcome("not run", "no run of the paper's protocol")
+    found, show = difference(claim, ours), lambda x: in_units(claim, x)
+    hair = 1e-9 * max(abs(claim.value), abs(ours.mean))  # edges count as inside, whatever the last bit says
+    above_floor = " above the noise" if claim.floor else ""
+    words = f"the difference{above_floor} is {show(found.value)}"
+    if abs(found.value) <= claim.resolution + hair:
+        return Outcome("agrees", "equal in the digits that the paper prints", found)
+    interval = "" if found.half is None else f", 95 % interval {show_interval(claim, found)}"
+    if abs(found.value) <= found.margin + hair:
+        return Outcome("agrees", f"{words}{interval}: within the margin of {show(found.margin)}", found)
+    if found.half is None:
+        known = half_width([*of_the_paper(claim), of_the_test_set(claim.cases, ours.mean, claim.value)])
+        if abs(found.value) <= known + hair:
+            sure = f"within the {show(known)} that the paper's number and the test set alone are uncertain by"
+            return Outcome("agrees", f"{words}, {sure}", found)
+        return Outcome("not run", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
+    if found.holds_zero or abs(found.value) <= found.half + hair:
+        return Outcome("agrees", f"{words}{interval}, which holds 0", found)
+    reason = f"{words}{interval}" + (f": beyond the margin of {show(found.margin)}" if found.margin else "")
+    if claim.better == "equal":
+        return Outcome("differs", reason, found)
+    good = (found.value < 0) is (claim.better == "lower")
+    return Outcome("better" if good else "worse", reason, found)
+
+
+def in_units(claim: Claim, x: float, scale: float | None = None) -> str:
+    """A difference in the paper's units, three significant digits; with the decimals of ``scale``, where given."""
+    unit = float(f"1e{claim.exponent}")
+    decimals = min(decimals_for((x if scale is None else scale) / unit, 3), 8)
+    return f"{x / unit:+.{decimals}f}".lstrip("+") + f" {claim.unit}".rstrip()
+
+
+def show_interval(claim: Claim, found: Difference) -> str:
+    ends = [found.value - found.half, found.value + found.half]
+    low, high = (in_units(claim, end, max(map(abs, ends))).removesuffix(f" {claim.unit}") for end in ends)
+    return f"[{low}, {high}] {claim.unit}".rstrip()
+
+
+def counted(statuses: Iterable[str]) -> str:
+    """ "3 agree, 1 worse, 2 not run"; what does not occur is left out."""
+    counts = Counter(statuses)
+    verbs = {"agrees": "agree", "differs": "differ"}
+    return ", ".join(f"{n} {verbs.get(s, s) if n > 1 else s}" for s in STATUSES if (n := counts[s]))
+
+
+# The rule before this one ---------------------------------------------------------------------------------------------
+
+
+def old_outcome(claim: Claim, ours: Summary) -> str:
+    """The rule until November 2026: "reproduced" where the paper's value lay in our interval or ours was better,
+    "close" within twice the paper's standard deviation, or 5 % where it gives none."""
+    paper, hair = claim.value, 1e-9 * abs(claim.value)
+    better = claim.better_before or claim.better
+    inside = ours.low is not None and ours.low - hair <= paper <= ours.high + hair
+    good = {
+        "equal": abs(ours.mean - paper) <= claim.resolution + hair,
+        "lower": ours.mean <= paper + hair,
+        "higher": ours.mean >= paper - hair,
+    }
+    if inside or good[better]:
+        return "reproduced"
+    allowed = 0.05 * abs(paper) if claim.std is None else 2 * claim.std
+    return "close" if abs(ours.mean - paper) <= allowed + hair else "not reproduced"
+
+
+def worst(outcomes: Sequence[str]) -> str:
+    """The outcome of a claim from those of its evidence: the worst of what could be judged. Where nothing could, "not
+    run" while there is something to run."""
+    for status in ("worse", "differs", "agrees", "better", "not run"):
+        if status in outcomes:
+            return status
+    return "not comparable"

@@ -1,0 +1,125 @@
+"""The study of position encodings as part of a page: {encodings} in the book. `lab.encodings` says what is compared."""
+
+import html
+import math
+from itertools import groupby
+
+from ..lab.encodings import SEEDS, Arm, Recorded, arms, missing
+from ..lab.planned import command_of
+from ..lab.summary import Summary
+from .svg import label, line, tag
+
+WORDS = {
+    "rope": "continuous RoPE", "quantised": "RoPE, rounded positions", "absolute": "sines and cosines, added",
+    "none": "none",
+}  # fmt: skip
+ROW, LEFT, WIDTH, RIGHT = 26, 250, 780, 30  # pixels of the picture
+
+STYLE = """
+.romae-encodings{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif)}
+.romae-encodings .wide{overflow-x:auto}
+.romae-encodings svg{display:block;min-width:34em;width:100%;height:auto;color:inherit}
+.romae-encodings table{border-collapse:collapse;font-size:.84em;color:inherit;background:none;margin:1em 0}
+.romae-encodings :is(th,td){padding:.35em .9em .35em .3em;text-align:left;vertical-align:top;background:none;
+ color:inherit;border:0!important;border-bottom:1px solid var(--line)!important;font-weight:400}
+.romae-encodings thead th{font-weight:600}
+.romae-encodings td{font-variant-numeric:tabular-nums}
+.romae-encodings .note{font-size:.84em;opacity:.85}
+.romae-encodings code{font-size:.85em;overflow-wrap:anywhere;color:inherit;background:none;border:0;padding:0}
+"""
+
+
+def cost(arm: Arm, value: float) -> float:
+    """What is lost: an error as it is, of an accuracy or F1 the share that is wrong."""
+    return value if arm.task.better == "lower" else 1 - value
+
+
+def encodings_html() -> str:
+    """Picture, table and what is missing, from the records."""
+    recorded = Recorded()
+    found = [(arm, arm.summary(recorded)) for arm in arms()]
+    todo = list(missing())
+    done = sum(s is not None and s.n == SEEDS for _, s in found)
+    parts = [f'<div class="romae-encodings"><style>{STYLE}</style>']
+    parts.append(
+        f"<p>{done} of {len(found)} arms have all their {SEEDS} seeds; {len(todo)} runs are known to be missing.</p>"
+    )
+    if any(s for _, s in found):
+        parts.append(f'<div class="wide">{picture(found)}</div>')
+        parts.append(f'<div class="wide">{table(found, recorded)}</div>')
+    else:
+        parts.append("<p>No arm has been run yet, so there is nothing to show.</p>")
+    if todo:
+        lines = "<br>".join(f"<code>{html.escape(text)}</code>" for text in command_of(todo[:SEEDS]).splitlines())
+        parts.append(
+            '<p class="note">What comes next; <code>python -m romae_lite campaign encodings</code> makes them all:'
+            f"<br>{lines}</p>"
+        )
+    return "\n".join([*parts, "</div>"])
+
+
+def name_of(arm: Arm) -> str:
+    unit = f", unit: {arm.unit}" if arm.unit and len(arm.task.units) > 1 else ""
+    return WORDS[arm.encoding] + unit
+
+
+def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
+    heads = ("Task", "Encoding", "Score on the test set: mean [95 % interval], runs", "Learning rate")
+    body = []
+    for title, group in groupby(found, key=lambda pair: pair[0].task.title):
+        for i, (arm, summary) in enumerate(group):
+            rate = arm.rate(recorded)
+            chosen = "" if rate is None else f"{arm.planned(0, **rate).build().lr:g}"
+            score = "not run" if summary is None else f"{arm.task.metric} {summary.text()}, n = {summary.n}"
+            cells = ("" if i else title, name_of(arm), score, chosen)
+            body.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+    head = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
+    return f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+
+
+def picture(found: list[tuple[Arm, Summary | None]]) -> str:
+    """A row for each arm that was run: what it loses, in units of what continuous RoPE loses at one unit between
+    neighbours, on a logarithmic axis. Filled marks have that unit, hollow ones the paper's."""
+    rows, marks, y = [], [], 34
+    for title, group in groupby(found, key=lambda pair: pair[0].task.title):
+        group = list(group)
+        base = next((s.mean for a, s in group if s and (a.encoding, a.unit) == ("rope", "neighbours")), None)
+        shown = [(arm, s) for arm, s in group if s]
+        if base is None or not shown:
+            continue
+        base = cost(group[0][0], base)
+        rows.append(label(0, y, title, font_weight=600))
+        y += ROW
+        for arm, s in shown:
+            ends = sorted(cost(arm, v) / base for v in ((s.mean,) if s.low is None else (s.low, s.mean, s.high)))
+            mean = cost(arm, s.mean) / base
+            rows.append(label(12, y, name_of(arm)))
+            marks.append((y - 4, max(ends[0], 0.2 * mean), mean, ends[-1], arm.unit != "neighbours"))
+            y += ROW
+        y += 8
+    if not marks:
+        return ""
+    low, high = min(0.8, *(m[1] for m in marks)), max(1.25, *(m[3] for m in marks))
+    place = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * math.log(v / low) / math.log(high / low)  # noqa: E731
+    ticks = [t for t in (0.25, 0.5, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100) if low <= t <= high]
+    axis = [
+        line([(place(t), 24), (place(t), y)], stroke="currentColor", stroke_opacity=0.15 if t != 1 else 0.6)
+        for t in ticks
+    ]
+    axis += [label(place(t), 14, f"{t:g} ×", text_anchor="middle", font_size=11) for t in ticks]
+    blue = {"stroke": "var(--pst-color-primary,#0072b2)", "stroke_width": 2}
+    for height, start, mean, end, hollow in marks:
+        axis.append(
+            line(
+                [(place(start), height), (place(end), height)],
+                stroke="var(--pst-color-primary,#0072b2)",
+                stroke_width=2,
+            )
+        )
+        fill = "var(--pst-color-background,#fff)" if hollow else blue["stroke"]
+        axis.append(tag("circle", cx=place(mean), cy=float(height), r=5, fill=fill, **blue))
+    said = "What each encoding loses, relative to continuous RoPE with one unit between neighbours; numbers below."
+    return tag(
+        "svg", tag("title", said) + "".join(axis + rows), viewBox=f"0 0 {WIDTH} {y}", role="img", aria_label=said,
+        font_family="system-ui, sans-serif", font_size=13, fill="currentColor",
+    )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Numbers and words in sentences: the roles {paper}, {ours}, {own}, {outcome} and {recorded} of the book.
+
+Each function takes the text of its role and gives plain text, from the records under results/.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+
+from ..lab.outcomes import STATUSES
+from ..lab.planned import assignment
+from ..lab.records import load_all, results_dir, select
+from ..lab.report import Row, joined, our_text, summary_of
+from ..lab.statements import Judged, all_judged
+from ..lab.subjects import experiment
+
+MISSING = "not recorded yet"
+
+
+@cache
+def _rows(stamp: tuple) -> dict[str, Row]:
+    return {row.claim.id: row for row in joined(load_all(), None)}
+
+
+def _found() -> dict[str, Row]:
+    """All rows by id; read again when a record has changed."""
+    files = sorted(results_dir().glob("*/*.json"))
+    return _rows(tuple((file.as_posix(), file.stat().st_mtime_ns) for file in files))
+
+
+def _row(cell: str) -> Row:
+    if cell not in (rows := _found()):
+        raise ValueError(f"cell is {cell!r}; the scoreboard has none of that id")
+    return rows[cell]
+
+
+def paper(cell: str) -> str:
+    """The paper's number: "3.32 ± 0.13 ×10⁻³"."""
+    return _row(cell).claim.show()
+
+
+def ours(cell: str) -> str:
+    """Ours with the paper's protocol: "31.58 [31.01, 32.15] ×10⁻³, n = 20"."""
+    row = _row(cell)
+    return our_text(row.ours, row.claim) if row.tier == "paper" else MISSING
+
+
+def own(cell: str) -> str:
+    """Ours with settings of our own."""
+    row = _row(cell)
+    return our_text(row.own, row.claim) or MISSING
+
+
+def outcome(cell: str) -> str:
+    """The outcome of a number, or, by the id of a statement, of a claim in words."""
+    claims = {judged.statement.id: judged.status for judged in all_judged(_found().values())}
+    return claims[cell] if cell in claims else _row(cell).outcome.status
+
+
+def recorded(words: str) -> str:
+    """ "spirals best rmse_clean epochs=250" -> mean [interval] and n of a metric, over the records of a preset whose
+    settings are those of the preset but for the ones named."""
+    name, preset, metric, *changes = words.split()
+    changes = dict(map(assignment, changes))
+    wanted = experiment(name).preset(preset).replace(**changes)
+    found = select(load_all(experiment=name).records, name, preset=preset)
+    found = [record for record in found if wanted.protocol(record.config) == wanted.protocol(wanted.config())]
+    summary = summary_of(found, metric)
+    return f"{summary.text()}, n = {summary.n}" if summary else MISSING
+
+
+def claims_markdown(statuses: Iterable[str]) -> str:
+    """The claims in words that came out so, a line each: title, outcome, what the paper says, how much was judged."""
+    statuses = list(statuses)
+    for status in statuses:
+        if status not in STATUSES:
+            raise ValueError(f"outcome is {status!r}; choose among {', '.join(STATUSES)}")
+    found = [judged for judged in all_judged(_found().values()) if judged.status in statuses]
+    return "\n".join(map(_line, found)) or "None so far."
+
+
+def _line(judged: Judged) -> str:
+    claim = judged.statement
+    return f"- **{claim.title}** ({judged.status}). {claim.sentence} {judged.result} *{claim.source}.*"

@@ -1,0 +1,85 @@
+"""The study of position encodings: which runs it asks for, which learning rate it takes, and what it draws."""
+
+import math
+import re
+
+import pytest
+from conftest import made_up_record
+
+from romae_lite.lab import encodings, runs
+from romae_lite.lab.encodings import SEEDS, Recorded, arms
+from romae_lite.page.encodings import cost, encodings_html
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+
+
+def save(planned, valid: float, metric: float, key: str = "mse", valid_key: str = "valid_mse") -> None:
+    made_up_record(
+        planned.experiment, planned.preset, planned.seed, dict(planned.overrides), planned.path.parents[1],
+        metrics={key: metric}, history=[{"step": 1, valid_key: 9.0}, {"step": 2, valid_key: valid}],
+    )  # fmt: skip
+
+
+def pendulum(encoding: str) -> encodings.Arm:
+    return next(arm for arm in arms() if (arm.experiment, arm.encoding) == ("pendulum", encoding))
+
+
+def test_arms_differ_in_encoding_and_unit_alone():
+    for arm in arms():
+        first = next(a for a in arms() if a.task is arm.task)
+        for seed in (0, 3):
+            here, there = (a.planned(seed).build().config() for a in (arm, first))
+            changed = {key for key in here if here[key] != there[key]}
+            assert changed <= {"encoding", "position_scale"}
+        assert arm.planned(0).build().encoding == arm.encoding
+    of = [(arm.experiment, arm.task.title, arm.encoding, arm.unit) for arm in arms()]
+    assert len(set(of)) == len(of)
+    # rounding whole positions changes nothing, so nobody is asked to run it
+    for arm in (arm for arm in arms() if arm.encoding == "quantised"):
+        positions = arm.planned(0).build().replace(**({"source": "simulated"} if arm.experiment == "elasticc" else {}))
+        assert positions.position_scale is not None and not arm.task.whole
+    assert {a.encoding for a in arms() if a.task.whole} == {"rope", "absolute", "none"}
+
+
+def test_the_learning_rate_is_chosen_on_validation_data_and_only_then_are_seeds_asked_for():
+    arm = pendulum("absolute")
+    trials = arm.trials()
+    assert len(trials) == 3 and {p.seed for p in trials} == {0}
+    mine = lambda: [p for p in runs.missing(["encodings"]) if p.build().encoding == "absolute"  # noqa: E731
+                    and p.experiment == "pendulum"]  # fmt: skip
+    assert mine() == trials and arm.runs(Recorded()) == []
+    # the second has the best validation score at the end, and the worst test score
+    for planned, valid, metric in zip(trials, (0.3, 0.1, 0.2), (1.0, 2.0, 0.5), strict=True):
+        save(planned, valid, metric)
+    assert arm.rate(Recorded()) == arm.task.rates[1]
+    asked = arm.runs(Recorded())
+    assert [p.seed for p in asked] == list(range(SEEDS)) and {p.build().lr for p in asked} == {trials[1].build().lr}
+    assert mine() == asked[1:]
+    assert arm.summary(Recorded()).mean == 2.0
+
+
+def test_the_page_shows_ratios_to_continuous_rope():
+    assert "No arm has been run yet" in encodings_html()
+    for encoding, level in (("rope", 1.0), ("absolute", 3.0)):
+        arm = pendulum(encoding)
+        for planned in arm.trials():
+            save(planned, 1.0, level)
+        for seed, planned in enumerate(arm.runs(Recorded())):
+            save(planned, 1.0, level + 0.01 * seed)
+    page = encodings_html()
+    assert f"2 of {len(arms())} arms have all their {SEEDS} seeds" in page
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', page)]
+    lines = dict(re.findall(r'<text x="([\d.]+)"[^>]*>([\d.]+) ×</text>', page))
+    at = {float(value): float(x) for x, value in lines.items()}
+    assert len(places) == 2 and places[0] == pytest.approx(at[1], abs=0.1)
+    # means are 1.02 and 3.02, and the axis is logarithmic
+    assert places[1] == pytest.approx(at[1] + (at[2] - at[1]) * math.log2(3.02 / 1.02), abs=0.1)
+    assert "mse 3.02 [3.00, 3.04], n = 5" in page
+
+
+def test_a_score_becomes_what_is_lost():
+    accuracy = next(arm for arm in arms() if arm.task.better == "higher")
+    assert cost(accuracy, 0.9) == pytest.approx(0.1) and cost(pendulum("rope"), 0.9) == 0.9
