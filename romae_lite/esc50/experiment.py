@@ -157,7 +157,7 @@ class ESC50(Classification):
     def data(self, seed: int, path: Path | str | None = None) -> Splits:
         """Training, validation and test set, energies scaled with the mean and deviation of the training sounds.
 
-        Without `holdout` the second is up to 60 of the training sounds, which tell no settings apart."""
+        Without `holdout` the second is up to 200 of the training sounds, which tell no settings apart."""
         parts = self.clips(seed, path)
         level = sounds.level(parts[0])
         return Splits(*(self.tokens(part, level) for part in parts))
