@@ -1,6 +1,7 @@
 // A sound as a picture of its energy: hide a stretch of time or a band of pitch, see and hear what RoMAE puts there.
 function explorable(root, data, kit) {
   const model = romae.load(data.model), side = data.patch, columns = data.time.length, rows = data.pitch.length;
+  const SILENT = -99;  // of what is hidden: below every energy
   const T = columns * side, F = rows * side, [low, high] = data.range, announce = kit.announcer(root);
   const sounds = data.sounds.map(({label, energy}) => ({label, energy: Float64Array.from(atob(energy), c => low + (high - low) * c.charCodeAt(0) / 255)}));
   const positions = data.time.flatMap(t => data.pitch.map(p => [t, p]));
@@ -34,7 +35,7 @@ function explorable(root, data, kit) {
       count++;
     }
     const silent = truth.slice();
-    for (let t = 0; t < T; t++) for (let f = 0; f < F; f++) if (gone(t, f)) silent[t * F + f] = NaN;
+    for (let t = 0; t < T; t++) for (let f = 0; f < F; f++) if (gone(t, f)) silent[t * F + f] = SILENT;
     [mse, reference] = [error / count, rest / count];
     shown = {hidden: silent, filled: back, whole: truth};
   }
@@ -48,7 +49,7 @@ function explorable(root, data, kit) {
       const turn = 2 * Math.PI * data.hz[f] / data.rate, width = 2 * Math.PI * (data.hz[Math.min(f + 1, F - 1)] - data.hz[Math.max(f - 1, 0)]) / data.rate / 2;
       let phase = 2 * Math.PI * random(), drift = 0, loud = 0;
       for (let t = 0; t < T; t++) {
-        const e = energy[t * F + f], goal = Number.isNaN(e) || e < -0.4 ? 0 : Math.exp((mean + deviation * Math.min(e, 4)) / 2) / 60;
+        const e = energy[t * F + f], goal = e < -0.4 ? 0 : Math.exp((mean + deviation * Math.min(e, 4)) / 2) / 60;
         drift = width * (random() - 0.5);
         if (!loud && !goal) { phase += (turn + drift) * step; continue; }
         for (let i = 0, at = Math.round(t * step); i < step && at < out.length; i++, at++) {
@@ -123,7 +124,7 @@ function explorable(root, data, kit) {
     for (const {name, canvas} of views) {
       const context = canvas.getContext("2d"), image = context.createImageData(T, F), energy = shown[name];
       for (let t = 0; t < T; t++) for (let f = 0; f < F; f++) {
-        const j = 4 * ((F - 1 - f) * T + t), e = energy[t * F + f], dark = Number.isNaN(e) ? 0 : kit.clamp((e - low) / (high - low), 0, 1);
+        const j = 4 * ((F - 1 - f) * T + t), e = energy[t * F + f], dark = kit.clamp((e - low) / (high - low), 0, 1);
         const other = name === "filled" && gone(t, f);
         [image.data[j], image.data[j + 1], image.data[j + 2], image.data[j + 3]] = other ? [br, bg, bb, 255 * dark] : [r, g, b, 255 * dark];
       }
