@@ -119,7 +119,7 @@ def explorable(
         height=230,
         title="Hide a part of a sound, and listen",
         caption="Choose a sound, and whether a stretch of time or a band of pitch is hidden; move its two ends. Time "
-        "runs to the right, pitch upwards, and what stands out is loud; the frame marks what was hidden. All three players "
+        "runs to the right, pitch upwards, and what stands out is loud; the frame marks what was hidden. All players "
         "play pictures: one unsteady sine for each band, as loud as the band is there. So the last one is as good as a "
         f"picture can sound, and is not the sound itself. The model runs in this page. {note}".rstrip(),
     )
