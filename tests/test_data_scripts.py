@@ -14,7 +14,10 @@ import pytest
 from romae_lite.physionet import data as icu
 from romae_lite.uea.data import SETS
 
-SCRIPTS = {"physionet": (), "uea": SETS, "elasticc": ("--partition", "--download")}  # and options of its own
+SCRIPTS = {
+    "physionet": (), "uea": SETS, "elasticc": ("--partition", "--download"), "esc50": ("esc10_flac16k",),
+    "librispeech": ("--seconds",), "audioset": ("--segments",),
+}  # fmt: skip  # and options of its own
 
 
 @pytest.fixture(scope="module")

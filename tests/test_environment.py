@@ -172,6 +172,7 @@ OURS = re.compile(
 )
 OTHERS = {
     "Chromeilion/RoMAE",
+    "karolpiczak/ESC-50",
     "Chromeilion/RoMAE-Experiments",
     "microsoft/SeqML",
     "reml-lab/hetvae",

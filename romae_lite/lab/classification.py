@@ -98,6 +98,10 @@ class Classification(Masked):
         batch = trim(batch)
         return masked_loss(model, batch, hide(batch.real, ratio=self.mask_ratio, generator=generator))
 
+    def pretrain_data(self, data: Splits, seed: int) -> Tokens:
+        """What the first stage learns from: the training set, where a subclass has nothing else."""
+        return data.train
+
     def class_weights(self, train: Tokens) -> Tensor | None:
         """(K,) n / (K n_k), where `balanced`; a class without samples counts as if it had one."""
         if not self.balanced:
@@ -125,11 +129,11 @@ class Classification(Masked):
         options["settings"] = config
         model, history = self.build(seed), []
         if self.pretrain_epochs:
-            pretrained = self.autoencoder(seed)
+            pretrained, sample = self.autoencoder(seed), self.pretrain_data(data, seed)
             first = fit(
-                pretrained, train, self.pretrain_loss, self.pretrain_recipe(len(train)), seed=mixed(seed, 1),
+                pretrained, sample, self.pretrain_loss, self.pretrain_recipe(len(sample)), seed=mixed(seed, 1),
                 checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
-                order=lambda generator: self.order(train, self.pretrain_batch, generator), **options,
+                order=lambda generator: self.order(sample, self.pretrain_batch, generator), **options,
             )  # fmt: skip
             history = [entry | {"stage": "pretrain"} for entry in first]
             self.start(model, pretrained.to("cpu"), seed)

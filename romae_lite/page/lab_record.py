@@ -173,12 +173,15 @@ def protocols(name: str) -> list[Mapping[str, Any]]:
 def training_set(exp: Any) -> int | None:
     """How many samples an experiment trains on, without loading them: `n_train`, or what the subject's paper.py has as
     `training_set`. None: not known before the data are loaded."""
-    if getattr(exp, "n_train", None) is not None:
-        return exp.n_train
+    return exp.n_train if getattr(exp, "n_train", None) is not None else _said_of(exp, "training_set")
+
+
+def _said_of(exp: Any, name: str) -> int | None:
+    """What the function of that name in the subject's paper.py says of an experiment; None where there is none."""
     paper = type(exp).__module__.rpartition(".")[0] + ".paper"
-    for module in modules(lambda name, files: name == "paper"):
-        if module.__name__ == paper and hasattr(module, "training_set"):
-            return module.training_set(exp)
+    for module in modules(lambda stem, files: stem == "paper"):
+        if module.__name__ == paper and hasattr(module, name):
+            return getattr(module, name)(exp)
     return None
 
 
@@ -194,9 +197,10 @@ def setting_values(exp: Any) -> dict[str, Any]:
     if found.get("pretrain_epochs"):
         stages["pretrain_"] = exp.pretrain_recipe
     for stage, recipe_of in stages.items():
-        recipe = recipe_of(samples)
+        own = _said_of(exp, "pretraining_set") if stage else None  # where the first stage has other samples
+        recipe = recipe_of(own or samples)
         found |= {f"{stage}lr": recipe.lr, f"{stage}warmup": recipe.warmup} | _budget(
-            {f"{stage}epochs": recipe.epochs, f"{stage}batch": recipe.batch, "training_set": samples}, stage
+            {f"{stage}epochs": recipe.epochs, f"{stage}batch": recipe.batch, "training_set": own or samples}, stage
         )
     return found
 

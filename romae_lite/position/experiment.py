@@ -1,4 +1,4 @@
-"""Reading absolute positions off relative ones (paper Sec. 5.1 and App. B.1; Tables 1, 16, 17; Figure 2; chapter 02).
+"""Reading absolute positions off relative ones (paper Sec. 5.1 and App. B.1; Tables 1, 16, 17; Figure 2; chapter 03).
 
 The values say nothing, the positions are to be named: only attention can know them. With a [CLS] token pinned at 0 it
 can; without one it sees differences at best, and not even these where all tokens are the same.
@@ -30,10 +30,10 @@ def width(name: str) -> Size:
 
 @dataclass(frozen=True, kw_only=True)
 class Position(Experiment):
-    """Naming the positions of ten tokens (Table 1, chapter 02). The defaults are Table 17."""
+    """Naming the positions of ten tokens (Table 1, chapter 03). The defaults are Table 17."""
 
     name = "position"
-    chapter = 2
+    chapter = 3
     tiers = Experiment.tiers | {"control": "own"}
     variants = frozenset({"size", "cls"})
     campaign = (
@@ -222,10 +222,10 @@ class Position(Experiment):
 
 @dataclass(frozen=True, kw_only=True)
 class PositionRange(Position):
-    """How the error of one named position depends on where it is (Figure 2, chapter 02). The defaults are Table 16."""
+    """How the error of one named position depends on where it is (Figure 2, chapter 03). The defaults are Table 16."""
 
     name = "position_range"
-    chapter = 2
+    chapter = 3
     variants = frozenset({"high"})
     campaign = (
         ("best", 5),

@@ -1,0 +1,255 @@
+"""Naming sounds (paper Sec. 5.3, D.2; Table 3 and Table 11; chapter 12).
+
+A sound is a picture of its energy, cut into patches of 16 frames by 16 bands; each is a token at its own second and
+pitch. The model is pre-trained on sounds without their classes, then fine-tuned on four folds of ESC-50 and tested on
+the fifth.
+"""
+
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from ..devices import device_of
+from ..lab.classification import Classification
+from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from ..masking import hide, split, take
+from ..model import normalised, reconstruction_loss
+from ..tokens import Tokens
+from . import data as sounds
+from . import rivals
+
+UNITS = {"audio": (0.16, 348.3), "logmel": (0.323, 468.4)}  # seconds, and mean mel, from one patch to the next
+ESC10 = {"source": "esc10", "epochs": 80, "pretrain_epochs": 60}  # a fifth of the sounds, twice as many patches
+
+
+@dataclass(frozen=True, kw_only=True)
+class ESC50(Classification):
+    """Naming sounds (Table 3, chapter 12). The defaults are Table 11.
+
+    The folds are the set's own: seed s tests on fold s mod 5 + 1, so that seeds 0 to 4 are the five-fold score, and an
+    interval over them one over folds. The paper does not say how it scored.
+    """
+
+    name = "esc50"
+    chapter = 12
+    patch = sounds.PATCH**2
+    axes = 2  # seconds and mel
+    tiers = Experiment.tiers | {"small": "reduced"}
+    variants = frozenset({"pretrain"})  # the rows of Table 3
+    campaign = (
+        ("small", 5),
+        ("small", 5, {"pretrain_epochs": 0}),
+        ("small", 5, ESC10),
+        ("small", 5, ESC10 | {"pretrain_epochs": 0}),
+        ("small", 5, {"encoding": "absolute"}),
+        ("small", 5, {"targets": "raw"}),
+        ("small", 5, {"source": "audio"}),
+        ("paper", 5, {"pretrain": "librispeech"}),
+        ("paper", 5),
+    )
+    deviations = ("D1", "D2", "D3", "D4", "D6", "D11", "D12", "D13")
+
+    epochs: int = setting(50, "passes over the training set in fine-tuning", low=1)
+    batch: int = setting(48, "sounds per step", low=1)
+    lr: float = setting(1e-3, "peak learning rate", low=1e-12, high=10)
+    warmup_share: float = setting(50 / 1700, "share of the steps that warm up: 50 of 1700", low=0, high=1)
+    beta2: float = setting(0.99, "AdamW's second beta", low=0, high=0.99999)
+    weight_decay: float = setting(0.02, "weight decay, decoupled but for sgd", low=0)
+    smoothing: float = setting(0.2, "label smoothing; the paper's c is one minus this", low=0, high=0.99)
+    encoder: str = setting("small", "size of the encoder")
+    cls: bool = setting(False, "use a [CLS] token, in both stages")
+    pool: str = setting("mean", "what the head reads: [CLS], or the mean of all tokens", choices=("cls", "mean"))
+    pretrain_epochs: int = setting(150, "passes over the sounds before fine-tuning; 0: none", low=0)
+    pretrain_lr: float = setting(5e-4, "peak learning rate", low=1e-12, high=10)
+    pretrain_warmup_share: float = setting(1000 / 46_950, "share of the steps that warm up", low=0, high=1)
+
+    source: str = setting(
+        "audio", "ESC-50 from its audio; from log-mel pictures; ESC-10 from its audio; or made-up sounds",
+        choices=("audio", "logmel", "esc10", "simulated"),
+    )  # fmt: skip
+    pretrain: str = setting(
+        "audioset20k", "sounds for the first stage: LibriSpeech, AudioSet-20k, or the training folds themselves",
+        choices=("librispeech", "audioset20k", "own"),
+    )  # fmt: skip
+    targets: str = setting(
+        "normalised", "what is predicted of a hidden patch: each standardised by itself, or as it is",
+        choices=("normalised", "raw"),
+    )  # fmt: skip
+    masks: str = setting(
+        "random", "what is hidden in pre-training: patches at random, or all of a stretch of time or a band of pitch",
+        choices=("random", "stretch"), was="random",
+    )  # fmt: skip
+    unit_seconds: float | None = setting(
+        None, "seconds that count as 1; None: a patch of the source, 0.16 from audio", low=1e-3, high=1e3
+    )
+    unit_mels: float | None = setting(
+        None, "mel that count as 1; None: a patch of the source, 348 from audio", low=1e-1, high=1e5
+    )
+    roll: bool = setting(False, "turn each training sound round in time by a random number of frames")
+    left_out: float = setting(
+        0.0, "share of a sound's patches that each step of fine-tuning leaves out", low=0, high=0.9
+    )
+    mixup: float = setting(0.0, "training sounds are mixed in pairs, by shares from Beta(mixup, mixup)", low=0, high=10)
+    holdout: bool = setting(False, "leave the fold after the tested one out of training, to choose settings on")
+    n_train: int | None = setting(None, "train on so many sounds; None: all (simulated: 480)", low=20)
+    n_pretrain: int | None = setting(None, "pre-train on so many sounds; None: all", low=20)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.keep == "best" and not self.holdout:
+            raise ValueError("keep is 'best', but holdout False; there is nothing to tell which is best")
+
+    @classmethod
+    def paper(cls) -> "ESC50":
+        """Table 11: small, 150 epochs on AudioSet-20k (or `pretrain="librispeech"`), then 50 on ESC-50."""
+        return cls()
+
+    @classmethod
+    def small(cls) -> "ESC50":
+        """A small model on log-mel pictures of ESC-50, pre-trained on its training folds alone: minutes on a CPU."""
+        return cls(
+            source="logmel", pretrain="own", encoder="96x3x3x384", decoder="64x2x1x128", optimizer="muon", lr=5e-3,
+            batch=32, epochs=30, warmup_share=0.1, weight_decay=0.05, pretrain_optimizer="muon", pretrain_lr=5e-3,
+            pretrain_batch=32, pretrain_epochs=20, pretrain_warmup_share=0.1, roll=True, left_out=0.75,
+            init="torch", dropout_at="head",
+        )  # fmt: skip
+
+    @classmethod
+    def quick(cls) -> "ESC50":
+        """`small` on made-up sounds: seconds, and no result."""
+        return cls.small().replace(
+            source="simulated", encoder="64x2x2x128", decoder="64x2x1x128", epochs=8, pretrain_epochs=15
+        )  # fmt: skip
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes, in the order of their numbers."""
+        if self.source == "simulated":
+            return sounds.SHAPES
+        return sounds.NAMES if self.source != "esc10" else tuple(sounds.NAMES[k] for k in sounds.ESC10)
+
+    @property
+    def classes(self) -> int:
+        return len(self.names)
+
+    # Data -----------------------------------------------------------------------------------------------------------
+
+    def clips(self, seed: int, path: Path | str | None = None) -> tuple[sounds.Clips, sounds.Clips, sounds.Clips]:
+        """The sounds to train, validate and test on. NotHere where they are not at hand."""
+        if self.source == "simulated":
+            return tuple(sounds.simulated(n, numpy_rng(seed, i)) for i, n in enumerate((self.n_train or 480, 120, 300)))
+        clips = sounds.load(self.source, Path(path) if path else None)
+        tested, held = seed % sounds.FOLDS + 1, (seed + 1) % sounds.FOLDS + 1
+        rest = clips.fold != tested
+        train = clips[rest & (clips.fold != held)] if self.holdout else clips[rest]
+        if self.n_train:
+            train = train[np.sort(numpy_rng(seed, 0).permutation(len(train))[: self.n_train])]
+        valid = (
+            clips[clips.fold == held] if self.holdout else train[np.arange(min(len(train), 200)) * len(train) // 200]
+        )
+        return train, valid, clips[~rest]
+
+    def data(self, seed: int, path: Path | str | None = None) -> Splits:
+        """Training, validation and test set, energies scaled with the mean and deviation of the training sounds.
+
+        Without `holdout` the second is up to 200 of the training sounds, which tell no settings apart."""
+        parts = self.clips(seed, path)
+        level = sounds.level(parts[0])
+        return Splits(*(self.tokens(part, level) for part in parts))
+
+    def tokens(self, clips: sounds.Clips, level: tuple[float, float]) -> Tokens:
+        return sounds.tokens(clips, **self.units, level=level)
+
+    @property
+    def units(self) -> dict[str, float]:
+        """How many seconds and how many mel count as 1 on the axes of the positions."""
+        seconds, mels = UNITS["logmel" if self.source == "logmel" else "audio"]
+        return {"seconds": self.unit_seconds or seconds, "mels": self.unit_mels or mels}
+
+    def pretrain_data(self, data: Splits, seed: int) -> Tokens:
+        if self.pretrain == "own" or self.source == "simulated":
+            return data.train
+        level = sounds.level(self.clips(seed)[0])
+        return sounds.recordings(self.pretrain, **self.units, level=level, most=self.n_pretrain)
+
+    # Training -------------------------------------------------------------------------------------------------------
+
+    def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        """Reconstruction of hidden patches, each standardised by itself."""
+        if self.roll and batch.pad is None:
+            batch = sounds.rolled(batch, generator)
+        where, device = (
+            split(hide(batch.real, ratio=self.mask_ratio, generator=generator), batch.real),
+            device_of(model),
+        )
+        batch, where = batch.to(device), where.to(device)
+        target = take(batch.values, where.hidden)  # (B, M, P)
+        target = normalised(target) if self.targets == "normalised" else target
+        return reconstruction_loss(model(batch, where), target, where.hidden_pad)
+
+    def loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
+    ) -> Tensor:
+        """Cross-entropy of the classes, smoothed, of sounds that are rolled, mixed and thinned out as set."""
+        label, other, share = batch.aux["label"].long(), None, 1.0
+        if self.roll:
+            batch = sounds.rolled(batch, generator)
+        if self.mixup:
+            other = torch.randperm(len(batch), generator=generator)
+            share = beta(self.mixup, len(batch), generator)  # (B,)
+            part = share[:, None, None]
+            batch = replace(batch, values=part * batch.values + (1 - part) * batch.values[other])
+        if self.left_out:
+            there = split(hide(batch.real, ratio=self.left_out, generator=generator), batch.real)
+            values, positions = (take(x, there.visible) for x in (batch.values, batch.positions))
+            batch = Tokens(values=values, positions=positions, pad=there.visible_pad, aux={"label": label})
+        device = device_of(model)
+        logits = model(batch.to(device)).float()
+        each = [
+            cross_entropy(logits, k.to(device), weights, label_smoothing=self.smoothing, reduction="none")
+            for k in (label, *([] if other is None else [label[other]]))
+        ]
+        if other is None:
+            return each[0].mean()
+        share = share.to(device)
+        return (share * each[0] + (1 - share) * each[1]).mean()
+
+    # Metrics --------------------------------------------------------------------------------------------------------
+
+    def examine(self, model: nn.Module, data: Splits) -> dict[str, float]:
+        """Accuracy on the same test sounds, cut in ways that the model was not trained on, with nothing learnt anew.
+
+        accuracy_overlap_*   a patch every 8 frames instead of 16
+        accuracy_gaps_*      a patch every 32 frames: every other stretch of time is missing
+        accuracy_hop_*       every other frame: patches that last twice as long
+        each _seconds        at the patches' seconds
+        and _index           at their numbers, counted anew
+        accuracy_hop_resized the picture stretched to the size of training
+        """
+        cuts = {"overlap": {"every": 8}, "gaps": {"every": 32}, "hop": {"thin": 2}}
+        found = {
+            f"accuracy_{name}_{by}": self.evaluate(model, sounds.recut(data.test, by=by, **cut))["accuracy"]
+            for name, cut in cuts.items() for by in ("seconds", "index")
+        }  # fmt: skip
+        return found | {"accuracy_hop_resized": self.evaluate(model, sounds.resized(data.test, 2))["accuracy"]}
+
+    def compare(self, data: Splits) -> dict[str, float]:
+        """accuracy_linear where scikit-learn is installed, and accuracy_minirocket where aeon is."""
+        label, found = data.test.aux["label"].numpy(), {}
+        for module, name in (("sklearn", "linear"), ("aeon", "minirocket")):
+            if find_spec(module) is not None:
+                guess = getattr(rivals, name)(data.train, data.test)
+                found[f"accuracy_{name}"] = float(np.mean(guess == label))
+        return found
+
+
+def beta(a: float, n: int, generator: torch.Generator) -> Tensor:
+    """n draws from Beta(a, a), none below a half: which of a pair is the greater part does not matter."""
+    state = int(torch.randint(2**31, (), generator=generator))
+    share = torch.from_numpy(np.random.default_rng(state).beta(a, a, n)).float()
+    return share.maximum(1 - share)
