@@ -14,7 +14,8 @@ import pytest
 from romae_lite.physionet import data as icu
 from romae_lite.uea.data import SETS
 
-SCRIPTS = {"physionet": (), "uea": SETS, "elasticc": ("--partition", "--download")}  # and options of its own
+# and options of its own
+SCRIPTS = {"physionet": (), "uea": SETS, "elasticc": ("--partition", "--download"), "tiny_imagenet": ()}
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +159,10 @@ def test_a_value_that_was_changed(script, files, few, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("name", "result", "options"),
-    [("physionet", icu.PREPARED, ()), ("uea", "LSST.npz", ("LSST",)), ("elasticc", "elasticc.h5", ("--force",))],
+    [
+        ("physionet", icu.PREPARED, ()), ("uea", "LSST.npz", ("LSST",)), ("elasticc", "elasticc.h5", ("--force",)),
+        ("tiny_imagenet", "tiny_imagenet.npz", ()),
+    ],
 )
 def test_a_folder_in_place_of_the_result(data_script, tmp_path, capsys, name, result, options):
     (tmp_path / "out" / result).mkdir(parents=True)

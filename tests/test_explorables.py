@@ -418,6 +418,7 @@ EXAMPLES = {
     "light_curve": of("elasticc", "figure"),
     "pendulum": of("pendulum", "figure"),
     "uea": of("uea", "figure"),
+    "masked_picture": of("tiny_imagenet", "figure"),
     "synthetic": of("synthetic", "figure"),
     **{name: of("cls", "figure", name) for name in ("moving_tokens", "position_error")},
     "spirals": lambda: spirals.explorable(arrays()),

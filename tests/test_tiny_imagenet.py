@@ -93,7 +93,9 @@ def photographs(tmp_path, monkeypatch):
 
 
 def test_real_pictures_are_the_first_of_each_class_and_validation_the_last_of_these(photographs):
-    exp = quick(source="real", per_class=4)
+    exp = TinyImageNet(
+        side=64, patch_side=8, n_classes=10, per_class=4, valid_per_class=1, n_test=20, encoder="16x2x1x32"
+    )
     train, valid, test = exp.data(0, photographs)
 
     def numbers(tokens):
@@ -109,7 +111,7 @@ def test_real_pictures_are_the_first_of_each_class_and_validation_the_last_of_th
         photographs
     )  # four of the last class
     with pytest.raises(DataError, match="per_class is 5, and .* lower per_class"):
-        quick(source="real", per_class=5).data(0, photographs)
+        exp.replace(per_class=5).data(0, photographs)
 
 
 # Patches and positions ------------------------------------------------------------------------------------------------

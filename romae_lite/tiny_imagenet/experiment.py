@@ -134,7 +134,9 @@ class TinyImageNet(Classification):
     @classmethod
     def quick(cls) -> "TinyImageNet":
         """`small` on few drawn pictures: seconds, and no result."""
-        return cls.small().replace(source="simulated", per_class=120, n_test=300)
+        return cls.small().replace(
+            source="simulated", per_class=120, n_test=300, batch=32, epochs=12, pretrain_batch=32, pretrain_epochs=5
+        )
 
     # Data -----------------------------------------------------------------------------------------------------------
 
