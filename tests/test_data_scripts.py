@@ -160,7 +160,9 @@ def test_a_value_that_was_changed(script, files, few, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "result", "options"),
     [
-        ("physionet", icu.PREPARED, ()), ("uea", "LSST.npz", ("LSST",)), ("elasticc", "elasticc.h5", ("--force",)),
+        ("physionet", icu.PREPARED, ()),
+        ("uea", "LSST.npz", ("LSST",)),
+        ("elasticc", "elasticc.h5", ("--force",)),
         ("tiny_imagenet", "tiny_imagenet.npz", ()),
     ],
 )

@@ -15,7 +15,7 @@ from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE
 from romae_lite.rope import PositionEncoding
 from romae_lite.tiny_imagenet import data, rivals
-from romae_lite.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet, pixels_of, randaugment
+from romae_lite.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet, augmented
 from romae_lite.tokens import Tokens, unpatchify
 
 CPU = torch.device("cpu")
@@ -197,8 +197,8 @@ def test_randaugment_changes_pictures_in_fine_tuning_only(drawn):
     torch.manual_seed(0)
     again = exp.shown(drawn, CPU, "fine-tune").values
     assert one.equal(again) and not one.equal(two) and not one.equal(plain)
-    image = randaugment(2, 9)(pixels_of(drawn, CPU))
-    assert image.shape == (20, 3, 64, 64) and image.min() >= 0 and image.max() <= 1
+    image = augmented(drawn.aux["image"], 2, 9)
+    assert image.shape == (20, 64, 64, 3) and image.min() >= 0 and image.max() <= 255 and image.max() > 100
 
 
 # The authors' absolute codes ------------------------------------------------------------------------------------------

@@ -224,29 +224,28 @@ class TinyImageNet(Classification):
         Tokens that have values already stay as they are."""
         if "image" not in batch.aux:
             return batch.to(device)
-        image = pixels_of(batch, device)  # (B, 3, 64, 64)
+        image = sent(batch.aux["image"], device)  # (B, 64, 64, 3) uint8
         if stage == "fine-tune" and self.augment:
-            # not in pre-training; the global generator, which training seeds for every step
-            image = torch.cat([randaugment(self.augment, self.magnitude)(p) for p in image.split(TOGETHER)])
-        values = self.values(image, self.side)
+            image = augmented(image, self.augment, self.magnitude)
+        values = self.patches(image, self.side)
         positions, label = sent(batch.positions, device), sent(batch.aux["label"], device)
         if stage == "fine-tune" and self.seen_share < 1:
             n = values.shape[1]
             count = max(1, round(self.seen_share * n))
             index = sent(torch.rand(values.shape[:2]).argsort(1)[:, :count], device)  # (B, count)
             values, positions = take(values, index), take(positions, index)
-        return Tokens(values=values, positions=positions, aux={"label": label})
+        return Tokens(values=standardised(values), positions=positions, aux={"label": label})
 
-    def values(self, image: Tensor, side: int, cut: int = 0) -> Tensor:
-        """Pictures (B, 3, H, W), from 0 to 1, as values of patches (B, N, 3 * patch_side ** 2): resized to so many
-        pixels along a side, standardised, and with `cut` pixels cut off at the top and on the left, and as many as then
-        make no whole patch at the bottom and on the right."""
-        if side != image.shape[-1]:
+    def patches(self, image: Tensor, side: int, cut: int = 0) -> Tensor:
+        """Pictures (B, H, W, 3) as patches (B, N, 3 * patch_side ** 2): resized to so many pixels along a side, with
+        `cut` pixels cut off at the top and on the left, and at the bottom and on the right as many as then make no
+        whole patch."""
+        if side != image.shape[1]:
+            image = image.permute(0, 3, 1, 2).float()  # (B, 3, H, W)
             image = F.interpolate(image, (side, side), mode="bilinear", antialias=True, align_corners=False)
-        mean, deviation = (image.new_tensor(t)[:, None, None] for t in (MEAN, DEVIATION))
+            image = image.permute(0, 2, 3, 1)
         stop = side - (side - cut) % self.patch_side
-        image = ((image - mean) / deviation)[..., cut:stop, cut:stop]
-        return patchify(image.permute(0, 2, 3, 1), (self.patch_side, self.patch_side))[0]
+        return patchify(image[:, cut:stop, cut:stop], (self.patch_side, self.patch_side))[0]
 
     def at(self, tokens: Tokens, side: int, *, cut: int = 0, counted: bool = False) -> Tokens:
         """The same pictures at another resolution, or cut off the grid: with values (n, N', P).
@@ -258,7 +257,7 @@ class TinyImageNet(Classification):
 
         For the authors' absolute encoding, positions are numbers in the sequence in any case.
         """
-        values = self.values(pixels_of(tokens, torch.device("cpu")), side, cut)
+        values = standardised(self.patches(tokens.aux["image"].cpu(), side, cut))
         grid = round(values.shape[1] ** 0.5)
         where = torch.arange(grid, dtype=torch.float64)
         if self.numbered:
@@ -338,9 +337,20 @@ class TinyImageNet(Classification):
         return kept | {"side": np.array(sides)} | curves
 
 
-def pixels_of(tokens: Tokens, device: torch.device) -> Tensor:
-    """aux["image"] as numbers from 0 to 1: (B, 3, 64, 64)."""
-    return sent(tokens.aux["image"], device).permute(0, 3, 1, 2).float() / 255
+def standardised(values: Tensor) -> Tensor:
+    """Patches (B, N, 3 * p ** 2) of levels from 0 to 255, colour by colour with ImageNet's mean and deviation."""
+    scale = 1 / (255 * torch.tensor(DEVIATION, device=values.device))
+    shift = -torch.tensor(MEAN, device=values.device) / torch.tensor(DEVIATION, device=values.device)
+    scale, shift = (t.repeat(values.shape[-1] // 3) for t in (scale, shift))  # (P,)
+    return torch.addcmul(shift, values.float(), scale)
+
+
+def augmented(image: Tensor, operations: int, magnitude: int) -> Tensor:
+    """Pictures (B, H, W, 3) uint8 after RandAugment, levels from 0 to 255; with what the global generator draws, which
+    training seeds for every step."""
+    level = image.permute(0, 3, 1, 2).float() / 255  # (B, 3, H, W)
+    level = torch.cat([randaugment(operations, magnitude)(part) for part in level.split(TOGETHER)])
+    return 255 * level.permute(0, 2, 3, 1)
 
 
 @cache
