@@ -13,6 +13,7 @@ from romae_lite.physionet import data as icu
 from romae_lite.spirals import data as spirals
 from romae_lite.spirals import rivals
 from romae_lite.synthetic import data as curves
+from romae_lite.tiny_imagenet import data as photographs
 from romae_lite.uea import data as archive
 
 
@@ -79,6 +80,9 @@ REFUSED = [
     ("share is -1; it must lie in [0, 1]", lambda: archive.kept(SERIES, -1, rng())),
     ("share is nan; it must lie in [0, 1]", lambda: archive.kept(SERIES, NAN, rng())),
     ("length is 99; the longest case has 100 steps", lambda: archive.padded(SERIES, 99)),
+    ("n is 0", lambda: photographs.simulated(0, rng())),
+    ("side 0", lambda: photographs.simulated(1, rng(), side=0)),
+    ("classes 11", lambda: photographs.simulated(1, rng(), classes=11)),
     ("n is 0", lambda: sky.simulated(0, rng())),
     ("most is 0", lambda: sky.thinned(SKY, 0)),
     ("most is -1", lambda: sky.thinned(SKY, -1)),

@@ -16,7 +16,7 @@ from romae_lite.uea.data import SETS
 
 SCRIPTS = {
     "physionet": (), "uea": SETS, "elasticc": ("--partition", "--download"), "esc50": ("esc10_flac16k",),
-    "librispeech": ("--seconds",), "audioset": ("--segments",),
+    "librispeech": ("--seconds",), "audioset": ("--segments",), "tiny_imagenet": (),
 }  # fmt: skip  # and options of its own
 
 
@@ -161,7 +161,12 @@ def test_a_value_that_was_changed(script, files, few, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("name", "result", "options"),
-    [("physionet", icu.PREPARED, ()), ("uea", "LSST.npz", ("LSST",)), ("elasticc", "elasticc.h5", ("--force",))],
+    [
+        ("physionet", icu.PREPARED, ()),
+        ("uea", "LSST.npz", ("LSST",)),
+        ("elasticc", "elasticc.h5", ("--force",)),
+        ("tiny_imagenet", "tiny_imagenet.npz", ()),
+    ],
 )
 def test_a_folder_in_place_of_the_result(data_script, tmp_path, capsys, name, result, options):
     (tmp_path / "out" / result).mkdir(parents=True)

@@ -417,6 +417,7 @@ EXAMPLES = {
     "light_curve": of("elasticc", "figure"),
     "pendulum": of("pendulum", "figure"),
     "uea": of("uea", "figure"),
+    "masked_picture": of("tiny_imagenet", "figure"),
     "sound": of("esc50", "figure"),
     "synthetic": of("synthetic", "figure"),
     "moving_tokens": of("cls", "figure"),

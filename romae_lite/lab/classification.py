@@ -83,6 +83,10 @@ class Classification(Masked):
 
     # Training -------------------------------------------------------------------------------------------------------
 
+    def shown(self, batch: Tokens, device: torch.device, stage: str) -> Tokens:
+        """A batch from the host as a model on a device gets it. stage: "pretrain", "fine-tune" or "test"."""
+        return trim(batch).to(device)
+
     def pretrain_recipe(self, samples: int) -> Recipe:
         steps = self.pretrain_epochs * math.ceil(samples / self.pretrain_batch)
         return Recipe(
@@ -113,7 +117,7 @@ class Classification(Masked):
         self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
     ) -> Tensor:
         """Cross-entropy of the classes, smoothed."""
-        batch = trim(batch).to(device_of(model))
+        batch = self.shown(batch, device_of(model), "fine-tune")
         weights = None if weights is None else sent(weights, batch.device)
         logits = model(batch).float()
         return cross_entropy(logits, batch.aux["label"].long(), weights, label_smoothing=self.smoothing)
@@ -158,7 +162,7 @@ class Classification(Masked):
         device = device_of(model)
         out = torch.empty(len(tokens), self.classes)
         for index in tokens.real.sum(1).argsort(stable=True).split(batch):
-            out[index.cpu()] = model(trim(tokens[index]).to(device)).float().cpu()
+            out[index.cpu()] = model(self.shown(tokens[index], device, "test")).float().cpu()
         model.eval()
         return out
 
