@@ -128,7 +128,7 @@ class TinyImageNet(Classification):
             n_classes=10, per_class=300, valid_per_class=10, side=64, patch_side=8, encoder="64x2x3x256",
             decoder="64x2x1x256", augment=0, seen_share=0.5, optimizer="muon", lr=5e-3, batch=64, epochs=8,
             warmup_share=0.1, pretrain_optimizer="muon", pretrain_lr=5e-3, pretrain_batch=64, pretrain_epochs=5,
-            pretrain_warmup_share=0.1,
+            pretrain_warmup_share=0.1, init="torch", dropout_at="head",
         )  # fmt: skip
 
     @classmethod
