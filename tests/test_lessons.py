@@ -58,7 +58,7 @@ def test_figures_and_tables_are_numbered_in_order(lesson):
     pictures = [
         text_of(o) for o in outputs if {"romae-figure", "romae-explorable"} & set(re.findall(r"romae-\w+", text_of(o)))
     ]
-    labels = [re.search(r"(?:<figcaption>|romae-title\">)(Figure \d+\.\d+)\. ", text) for text in pictures]
+    labels = [re.search(r"class=\"romae-number\"[^>]*>(Figure \d+\.\d+)\.</b>", text) for text in pictures]
     assert all(labels)
     assert [label[1] for label in labels] == [f"Figure {chapter}.{i}" for i in range(1, len(labels) + 1)]
     numbers = re.findall(r"<caption>Table (\d+\.\d+)\. ", "\n".join(map(text_of, outputs)))

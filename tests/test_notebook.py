@@ -12,6 +12,9 @@ from IPython.core.events import EventManager, available_events
 from romae_lite import model, rope
 from romae_lite.lab.experiment import Experiment
 from romae_lite.page.notebook import COLUMNS, Parameters, Source
+
+
+from romae_lite.page.notebook import Parameters, paired, recorded
 from romae_lite.spirals.data import NOISE
 from romae_lite.spirals.experiment import Spirals
 from romae_lite.synthetic.experiment import Synthetic
@@ -169,3 +172,47 @@ def test_what_is_taught_fits_its_box_and_is_python(one):
     taught = Source(one, teaching=True).text
     compile(taught, one.__name__, "exec")
     assert max(map(len, taught.splitlines())) <= COLUMNS
+
+
+def run_of(experiment, seed: int, rmse: float):
+    return SimpleNamespace(config=experiment.config(), seed=seed, metrics={"rmse": rmse})
+
+
+@pytest.fixture
+def records(monkeypatch):
+    """What `Experiment.records` finds: a list that a test fills."""
+    kept = []
+    monkeypatch.setattr(Experiment, "records", lambda self: [r for r in kept if r.config == self.config()])
+    return kept
+
+
+def test_a_page_falls_back_to_the_setting_that_was_run_and_says_so(records):
+    new, old = Spirals.paper(), Spirals.paper().replace(init="normal")
+    records += [run_of(old, seed, 0.1 * seed) for seed in range(4)]
+    found = recorded(new, old)
+    assert len(found.runs) == 4 and found.note == "`init=normal` instead of `torch`"
+    assert found.summary("rmse").mean == pytest.approx(0.15)
+    records += [run_of(new, seed, 1.0) for seed in range(2)]
+    assert len(recorded(new, old).runs) == 4, "two are too few for an interval"
+    records += [run_of(new, 2, 1.0)]
+    assert len(recorded(new, old).runs) == 3 and recorded(new, old).note == ""
+
+
+def test_without_records_there_is_nothing_to_summarise(records):
+    found = recorded(Spirals.paper())
+    assert found.runs == [] and found.note == ""
+    with pytest.raises(ValueError):
+        found.summary("rmse")
+
+
+def test_differences_are_taken_seed_by_seed():
+    """What a seed adds to both runs of a pair leaves no trace; a seed that one side lacks is left out."""
+    luck = [5.0, -3.0, 11.0, 0.5]
+    ours = [run_of(Spirals.paper(), seed, bad + d) for seed, bad, d in zip(range(4), luck, (1, 2, 3, 9), strict=True)]
+    theirs = [run_of(Spirals.paper(), seed, luck[seed]) for seed in (2, 0, 1)]
+    found = paired(ours, theirs, "rmse")
+    assert (found.n, found.mean) == (3, pytest.approx(2))
+    assert found.high - found.mean == pytest.approx(
+        4.30265 / np.sqrt(3), rel=1e-4
+    )  # t of two degrees of freedom, std 1
+    assert paired(ours, [], "rmse") is None

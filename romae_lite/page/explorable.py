@@ -73,10 +73,6 @@ class Explorable:
         except (TypeError, ValueError) as error:
             raise ValueError(f"data of {self.name!r} must be JSON without NaN or infinity: {error}") from error
 
-    def numbered(self, label: str) -> "Explorable":
-        """The same with its number before the title: ``gallery("two_tokens").numbered("Figure 1.2")``."""
-        return replace(self, title=f"{label}. {self.title}")
-
     def html(self) -> str:
         """The whole figure as one self-contained string; the same input gives the same string."""
         name, title, caption = map(escape, (self.name, self.title, self.caption))

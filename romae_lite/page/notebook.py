@@ -1,14 +1,17 @@
-"""What the chapters share: checked parameters, and source code shown from the package itself."""
+"""What the chapters share: checked parameters, source code shown from the package itself, records for sentences."""
 
 import ast
 import difflib
 import inspect
 import re
 import textwrap
+from collections.abc import Iterable
 from dataclasses import fields
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..lab.experiment import Experiment
+from ..lab.records import Record
+from ..lab.summary import Summary, summarise
 from ..training import accelerator_for
 
 E = TypeVar("E", bound=Experiment)
@@ -235,3 +238,43 @@ def _outermost(code: str) -> tuple[int, int, list[int]] | None:
         return None
     start, end = max(spans, key=lambda span: span[1] - span[0])
     return start, end, commas.get(start, [])
+
+
+class Recorded(NamedTuple):
+    """Records of one setting, one for each seed, and what a page has to say of them.
+
+    note: "" for the setting that was asked for first; else in which settings another one differs, in Markdown.
+    """
+
+    runs: list[Record]
+    note: str
+
+    def summary(self, metric: str) -> Summary:
+        """Mean and interval of a metric over the runs. ValueError where there are none."""
+        return summarise(run.metrics[metric] for run in self.runs)
+
+
+def recorded(*settings: Experiment, least: int = 3) -> Recorded:
+    """The records of the first of these settings that has enough of them; of the richest where none has.
+
+    A preset that was put right has fewer records at first than the one before: a page shows those then, and says so.
+    """
+    if not settings:
+        raise TypeError("recorded() needs at least one experiment")
+    found = [(setting, setting.records()) for setting in settings]
+    enough = [pair for pair in found if len(pair[1]) >= least]
+    chosen, runs = enough[0] if enough else max(found, key=lambda pair: len(pair[1]))
+    first, other = settings[0].config(), chosen.config()
+    changed = [f"`{name}={other[name]}` instead of `{first[name]}`" for name in other if other[name] != first[name]]
+    return Recorded(runs, ", ".join(changed))
+
+
+def paired(runs: Iterable[Record], others: Iterable[Record], metric: str) -> Summary | None:
+    """Mean and interval of a metric of `runs` less that of `others`, over the seeds that both have; None without one.
+
+    For runs that share data and masks seed by seed, so that what the seeds do to both cancels.
+    """
+    theirs = {run.seed: run.metrics[metric] for run in others if metric in run.metrics}
+    ours = {run.seed: run.metrics[metric] for run in runs if metric in run.metrics}
+    both = sorted(ours.keys() & theirs.keys())
+    return summarise(ours[seed] - theirs[seed] for seed in both) if both else None
