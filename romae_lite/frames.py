@@ -90,6 +90,12 @@ def from_table(
     Raises TypeError for what is no table, ValueError naming column and row for columns that are missing, times that are
     no times, values that are no numbers, samples of several classes, and tables with nothing in them.
     """
+    checks.kind("time", time, str)
+    checks.kind("value", value, str | list | tuple)
+    for what, name in (("id", id), ("channel", channel), ("label", label)):
+        checks.kind(what, name, str | None)
+    if not isinstance(value, str) and not (value and all(isinstance(name, str) for name in value)):
+        raise ValueError(f"value is {value!r}; it must name a column, or several")
     columns = _columns(table)
     wide = not isinstance(value, str)
     names = list(value) if wide else [value]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .checks import number
+from .checks import number, whole
 from .rope import frequencies
 
 
@@ -57,6 +57,9 @@ def suggest_unit(times: Sequence | np.ndarray, *, head_dim: int = 60, p: float =
     (the fastest pair aliases), and where a series is longer than the slowest pair's wave in any sensible unit.
     Raises TypeError for what is no number, ValueError for NaN, infinity, or where no series has two different times.
     """
+    whole("head_dim", head_dim, 2)
+    if head_dim % 2:
+        raise ValueError(f"head_dim is {head_dim}; it must be even")
     series = [np.unique(one) for one in _listed(times)]
     gaps = np.concatenate([np.empty(0), *(np.diff(one) for one in series)])
     if not len(gaps):

@@ -138,7 +138,7 @@ def test_counter_example_is_that_of_the_recorded_spirals(tmp_path):
             np.mean([np.square(few[who][s, k] - few["clean"][s])[hidden[s]].mean() for s in range(2)])
             for who in ("romae", "bayes")
         ]
-        assert found["ratio"][hero.COUNTS[k]] == pytest.approx(np.sqrt(error[0] / error[1]), rel=1e-6)
+        assert found["ratio"][hero.COUNTS[k]] == pytest.approx(np.sqrt(error[0] / error[1]), rel=1e-4)  # float32 arrays
 
 
 def test_weights_of_two_models_leave_room_on_a_page():

@@ -344,7 +344,7 @@ def test_initialisation_of_the_authors():
             assert layer.bias is None or not layer.bias.any()
     assert torch.equal(ours.encoder.cls, theirs.encoder.cls)
     assert ours.encoder.stack.blocks[0].attention.qkv.weight.std() > 0.04  # uniform on +-1/sqrt(180): 0.043
-    with pytest.raises(ValueError, match="init is 'xavier'; choose one of 'torch', 'normal'"):
+    with pytest.raises(ValueError, match="init is 'xavier'; choose one of torch, normal"):
         config(init="xavier")
 
 

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from copy import copy
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -46,6 +47,12 @@ def fitted(**given):
 
 CALLS = {
     "Tokens": (lite.Tokens, dict(values=X, positions=X, pad=PAD, aux={"label": torch.ones(2)}, per_token=frozenset())),
+    # bad tables and times: test_frames.py, test_units.py
+    "from_table": (
+        partial(lite.from_table, {"t": [0.0, 1.0], "x": [1.0, 2.0], "k": ["a", "a"]}),
+        dict(time="t", value="x", id="k", channel="k", label="k", unit=2.5),
+    ),
+    "suggest_unit": (partial(lite.suggest_unit, [0.0, 1.0, 3.0]), dict(head_dim=8, p=0.75, base=2.5)),
     "collate": (lite.collate, dict(samples=[(X[0], X[0]), (X[1], X[1])], label=torch.ones(2))),
     "patchify": (lite.patchify, dict(array=torch.ones(2, 4, 6, 1), patch=(2, 3), coordinates=[torch.arange(4), None])),
     "unpatchify": (unpatchify, dict(values=torch.ones(2, 4, 6), patch=(2, 3), sizes=(4, 6))),
@@ -177,6 +184,8 @@ def outcome(function, given: dict, argument: str, bad) -> str:
 ENTRIES = " ".join(f"{kind}-inside" for kind in ("no-text", "text", "None", "negative", "zero", "half", "bool", "huge"))
 ALL_ENTRIES = f"{ENTRIES} bytes-inside NaN-inside inf-inside complex-inside object-inside"
 VALID = {  # why: arguments and kinds that are accepted
+    "columns that a table lacks, and the unit that nobody chose": """
+        from_table.id from_table.channel from_table.label from_table.unit: None""",
     "arrays of numpy are as good as tensors": """
         Tokens.values Tokens.positions Tokens.pad collate.label patchify.array unpatchify.values hide.real
         hide_ratio.real hide_visible.real hide_each.real hide_each.visible split.hidden split.real take.x take.index

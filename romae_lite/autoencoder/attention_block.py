@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ..model import Block, Size, attention_weights
+from ..model import Block, ModelConfig, Size, attention_weights
 from ..page import svg
 from ..page.explorable import Explorable
 from ..page.gallery import figure
@@ -39,7 +39,7 @@ def payload() -> dict:
 
 def block(data: dict) -> Block:
     """The model's own block with these weights."""
-    made = Block(SIZE, 0.0, 0.0)
+    made = Block(SIZE, ModelConfig(patch=1, axes=1, encoder=SIZE, decoder=SIZE), drop_path=0.0)
     places = {"qkv": "attention.qkv", "out": "attention.out", "up": "ff.up", "down": "ff.down"}
     state = {f"{places.get(name, name)}.weight": torch.tensor(w) for name, w in data["weights"].items()}
     made.load_state_dict({name: w.view(made.state_dict()[name].shape) for name, w in state.items()})
