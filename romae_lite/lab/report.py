@@ -140,10 +140,12 @@ def problem_lines(loaded: Loaded, root: Path) -> list[str]:
         lines.append(f"{where}: {reason}")
     for record in loaded.records:
         name = f"{record.experiment}/{record.path.name}"
-        wanted = {c.metric for c in CLAIMS if c.experiment == record.experiment}
-        if not wanted:
+        about = [c for c in CLAIMS if c.experiment == record.experiment]
+        # a claim about another setting asks nothing of this record
+        wanted = {c.metric for c in about if all(record.config.get(k, v) == v for k, v in c.where.items())}
+        if not about:
             lines.append(f"{name}: the paper makes no claim about {record.experiment!r}")
-        elif not wanted & set(record.metrics):
+        elif wanted and not wanted & set(record.metrics):
             lines.append(f"{name}: it has none of the metrics that the claims name, like {min(wanted)}")
     return lines
 
