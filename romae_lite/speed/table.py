@@ -10,7 +10,7 @@ def lines(record: Record) -> Iterator[str]:
     config, metrics = record.config, record.metrics
     yield (
         f"\n{config['measure']}: {config['encoder']}, {config['encoding']}, {config['task']}, "
-        f"batch {config['batch']} | {record.device}, {record.precision}, torch {record.versions['torch']}, "
+        f"batch {config['batch']} | {record.device}, {record.precision}, torch {record.versions.get('torch', '?')}, "
         f"{config['rounds']} rounds, {config['clock']} time, load {metrics['load']:.1f}"
     )
     for name, value in metrics.items():
