@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ..devices import device_of
+from ..devices import device_of, sent
 from ..lab.classification import Classification
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..masking import hide, split, take
@@ -210,13 +210,14 @@ class ESC50(Classification):
             batch = Tokens(values=values, positions=positions, pad=there.visible_pad, aux={"label": label})
         device = device_of(model)
         logits = model(batch.to(device)).float()
+        weights = None if weights is None else sent(weights, device)
         each = [
-            cross_entropy(logits, k.to(device), weights, label_smoothing=self.smoothing, reduction="none")
+            cross_entropy(logits, sent(k, device), weights, label_smoothing=self.smoothing, reduction="none")
             for k in (label, *([] if other is None else [label[other]]))
         ]
         if other is None:
             return each[0].mean()
-        share = share.to(device)
+        share = sent(share, device)
         return (share * each[0] + (1 - share) * each[1]).mean()
 
     # Metrics --------------------------------------------------------------------------------------------------------
