@@ -126,6 +126,12 @@ class Tokens:
         object.__setattr__(new, "per_token", self.per_token)
         return new
 
+    def carrying(self, values: Tensor) -> "Tokens":
+        """The same tokens with other values (B, N, P), made on their device; not checked, which would wait for a GPU."""
+        new = self._map(lambda t: t)
+        object.__setattr__(new, "values", values)
+        return new
+
     def cut(self, chosen: slice) -> "Tokens":
         """The same samples with some of their slots; aux with an entry for each token is cut along."""
         return self._map(lambda t: t[:, chosen], lambda name, t: t[:, chosen] if name in self.per_token else t)
@@ -217,7 +223,7 @@ def patchify(
         axes.append(points.view(-1, step).mean(1))
     values = rearrange(array, _pattern(n), **{f"p{i}": step for i, step in enumerate(patch)})
     positions = torch.stack(torch.meshgrid(*axes, indexing="ij"), dim=-1).flatten(0, -2)  # (N, n)
-    return values, positions.expand(len(array), -1, -1).to(array.device)
+    return values, sent(positions, array.device).expand(len(array), -1, -1)
 
 
 def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Tensor:

@@ -5,7 +5,7 @@ class of the picture. Compared are RoPE and absolute positions, and reading the 
 patches.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -228,13 +228,13 @@ class TinyImageNet(Classification):
         if stage == "fine-tune" and self.augment:
             image = augmented(image, self.augment, self.magnitude)
         values = self.patches(image, self.side)
-        positions, label = sent(batch.positions, device), sent(batch.aux["label"], device)
+        batch = replace(batch, aux={"label": batch.aux["label"]})
         if stage == "fine-tune" and self.seen_share < 1:
-            n = values.shape[1]
-            count = max(1, round(self.seen_share * n))
-            index = sent(torch.rand(values.shape[:2]).argsort(1)[:, :count], device)  # (B, count)
-            values, positions = take(values, index), take(positions, index)
-        return Tokens(values=standardised(values), positions=positions, aux={"label": label})
+            count = max(1, round(self.seen_share * values.shape[1]))
+            index = torch.rand(values.shape[:2]).argsort(1)[:, :count]  # (B, count)
+            batch = replace(batch, values=take(batch.values, index), positions=take(batch.positions, index))
+            values = take(values, sent(index, device))
+        return batch.to(device).carrying(standardised(values))
 
     def patches(self, image: Tensor, side: int, cut: int = 0) -> Tensor:
         """Pictures (B, H, W, 3) as patches (B, N, 3 * patch_side ** 2): resized to so many pixels along a side, with
@@ -339,9 +339,9 @@ class TinyImageNet(Classification):
 
 def standardised(values: Tensor) -> Tensor:
     """Patches (B, N, 3 * p ** 2) of levels from 0 to 255, colour by colour with ImageNet's mean and deviation."""
-    scale = 1 / (255 * torch.tensor(DEVIATION, device=values.device))
-    shift = -torch.tensor(MEAN, device=values.device) / torch.tensor(DEVIATION, device=values.device)
-    scale, shift = (t.repeat(values.shape[-1] // 3) for t in (scale, shift))  # (P,)
+    deviation = torch.tensor(DEVIATION)
+    colours = (1 / (255 * deviation), -torch.tensor(MEAN) / deviation)
+    scale, shift = (sent(t, values.device).repeat(values.shape[-1] // 3) for t in colours)  # (P,)
     return torch.addcmul(shift, values.float(), scale)
 
 
