@@ -127,7 +127,7 @@ class Tokens:
         return new
 
     def carrying(self, values: Tensor) -> "Tokens":
-        """The same tokens with other values (B, N, P), made on their device; not checked, which would wait for a GPU."""
+        """The same tokens with other values (B, N, P), made on their device; a check would wait for a GPU."""
         new = self._map(lambda t: t)
         object.__setattr__(new, "values", values)
         return new

@@ -14,7 +14,7 @@ function explorable(root, data, kit) {
   const time = kit.slider({label: "Ask at time", min: 0, max: data.end, step: 0.05, value: asked, format: v => v.toFixed(2), change: v => { stop(); asked = v; if (step < 3) go(3); else draw(); }});
   root.append(kit.el("div", {class: "pl-steps", role: "group", "aria-label": "Steps"}, ...buttons, play), holder, kit.el("div", {class: "romae-row"}, time.node), said);
 
-  const layer = {axis: kit.svg("g"), curve: kit.svg("path", {fill: "none", "stroke-width": 1.5, style: "stroke:currentColor"}), arcs: kit.svg("g"), answers: kit.svg("g"), dots: kit.svg("g")};
+  const layer = {axis: kit.svg("g"), curve: kit.svg("path", {fill: "none", "stroke-width": 1.5, style: "stroke:currentColor"}), arcs: kit.svg("g"), answers: kit.svg("g"), dots: kit.svg("g"), label: kit.svg("g")};
   const ring = kit.svg("g");
   board.append(...Object.values(layer));
   let across = null, up = null, bottom = 0;
@@ -66,8 +66,10 @@ function explorable(root, data, kit) {
     ring.setAttribute("opacity", asking.toFixed(2));
     ring.replaceChildren(kit.svg("rect", {x: x - 14, y: 4, width: 28, height: bottom, fill: "transparent"}),
       kit.svg("line", {x1: x, x2: x, y1: y + 9, y2: bottom, "stroke-dasharray": "3 3", style: "stroke:var(--romae-blue)"}),
-      kit.svg("circle", {cx: x, cy: y, r: 8, "stroke-width": 2.6, style: "fill:var(--romae-ground);stroke:var(--romae-blue)"}),
-      kit.text(x, Math.max(13, y - 15), `t = ${asked.toFixed(2)}${clear(asked) ? "" : ", measured"}`, {"text-anchor": x < 60 ? "start" : x > across(data.end) - 60 ? "end" : "middle", class: "romae-halo"}));
+      kit.svg("circle", {cx: x, cy: y, r: 8, "stroke-width": 2.6, style: "fill:var(--romae-ground);stroke:var(--romae-blue)"}));
+    // beside the ring, not in it: whoever aims at the middle of the handle must not hit its words
+    layer.label.replaceChildren(...(step < 3 ? [] : [kit.text(x, Math.max(13, y - 15), `t = ${asked.toFixed(2)}${clear(asked) ? "" : ", measured"}`, {"text-anchor": x < 60 ? "start" : x > across(data.end) - 60 ? "end" : "middle", class: "romae-halo"})]));
+    layer.label.setAttribute("opacity", asking.toFixed(2));
     if (step === 3) showRing(asked);
     kit.state({step: step + 1, name: data.steps[step][0], visible: step === 0 ? data.times.length : visible.length, asked, answer: +truth(asked).toFixed(4), playing: playing !== null});
   }

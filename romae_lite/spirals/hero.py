@@ -202,12 +202,9 @@ def explorable(
         fallback=still(data),
         height=380,
         title="A model that reads points at any angle, and answers at any angle",
-        caption="Black: noisy points that the model sees. Drag them; press the empty plane to add one, Delete or the "
-        "button "
-        "to take one away. Blue: RoMAE, computed in this page. Orange dashes: the best possible answer, which knows "
-        "how spirals "
-        "are made. Grey: the true curve. One spiral is luck; the small chart is the mean over the test set. "
-        f"{source}".rstrip(),
+        caption="Black: noisy points that the model sees; drag them, press the plane to add one. Blue: RoMAE, computed "
+        "in this page. Orange dashes: the best possible answer, which knows how spirals are made. Grey: the true "
+        f"curve. One spiral is luck; the small chart is the mean over the test set. {source}".rstrip(),
     )
 
 
