@@ -13,6 +13,7 @@ Shapes: B batch, N tokens, V visible, M hidden, P numbers in a patch, D axes, E 
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -95,6 +96,7 @@ class ModelConfig:
     head_dropout: float = 0.0  # before the head
     drop_path: float = 0.0  # stochastic depth of the last block; grows linearly from 0 at the first
     init: str = "torch"  # of the weights: PyTorch's own, or one of INITS (deviation D43)
+    spread: bool = False  # RoMAE says how sure it is: 2 P numbers a hidden token, for `gaussian_loss`
 
     def __post_init__(self):
         for name in ("patch", "axes"):
@@ -103,6 +105,7 @@ class ModelConfig:
             checks.number(name, getattr(self, name), lambda v: 0 <= v < 1, "lie in [0, 1)")
         checks.choice("init", self.init, INITS)
         checks.kind("cls", self.cls, bool)
+        checks.kind("spread", self.spread, bool)
         checks.kind("positions", self.positions, PositionEncoding)
         for name in ("encoder", "decoder"):
             stack = getattr(self, name)
@@ -288,11 +291,11 @@ class RoMAE(nn.Module):
         self.project = nn.Linear(config.encoder.dim, config.decoder.dim)
         self.mask_token = nn.Parameter(torch.randn(config.decoder.dim) * 0.02)  # not zeros: deviation D3
         self.decoder = Stack(config.decoder, config)
-        self.head = Head(config.decoder.dim, config.patch, config.head_dropout)
+        self.head = Head(config.decoder.dim, config.patch * (1 + config.spread), config.head_dropout)
         initialise(self, config.init)
 
     def forward(self, tokens: Tokens, where: Split, record: dict | None = None) -> Tensor:
-        """Predicted values of the hidden tokens, (B, M, P).
+        """Predicted values of the hidden tokens, (B, M, P); with `spread`, P more: logarithms of their variances.
 
         record: a dict that receives the inputs, attention maps and outputs of every block (shapes in `Stack`).
         """
@@ -366,31 +369,65 @@ def initialise(model: nn.Module, init: str) -> None:
 
 def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
     """Mean squared error over real hidden tokens only (D5). prediction, target (B, M, P), pad (B, M) bool or None."""
+    prediction, target, pad = _compared(prediction, target, pad, 1)
+    return _mean((prediction - target).square(), pad)
+
+
+def gaussian_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
+    """Negative log-likelihood of normal distributions, in nats a number, over real hidden tokens only.
+
+    prediction (B, M, 2 P): means, then logarithms of variances, taken between -14 and 14; target (B, M, P); pad (B, M)
+    bool or None."""
+    prediction, target, pad = _compared(prediction, target, pad, 2)
+    mean, log_variance = prediction.chunk(2, dim=-1)
+    log_variance = log_variance.clamp(-14, 14)  # 1e-3 to 1e3 times a standardised value: no weight can run away
+    return 0.5 * _mean((mean - target).square() * (-log_variance).exp() + log_variance + math.log(2 * math.pi), pad)
+
+
+def normalised_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
+    """Mean squared error to patches that are each standardised by itself, as MAE's image models have it."""
+    return reconstruction_loss(prediction, normalised(target), pad)
+
+
+def _compared(
+    prediction: Tensor, target: Tensor, pad: Tensor | None, times: int
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The three of a loss, checked, in float32: a target of (B, M, P) and a prediction `times` as wide."""
     prediction, target = checks.tensor("prediction", prediction), checks.tensor("target", target)
-    right = prediction.ndim == 3 and prediction.shape == target.shape and 0 not in prediction.shape
-    checks.shapes(right, "both be (B, M, P)", prediction=prediction, target=target)
+    right = prediction.ndim == target.ndim == 3 and 0 not in target.shape
+    right = right and prediction.shape == (*target.shape[:2], times * target.shape[2])
+    shape = "both be (B, M, P)" if times == 1 else f"be (B, M, {times} P) and (B, M, P)"
+    checks.shapes(right, shape, prediction=prediction, target=target)
     if pad is not None:
         pad = checks.tensor("pad", pad)
         right = pad.dtype == torch.bool and pad.shape == prediction.shape[:2]
         checks.shapes(right, f"be bool of shape {tuple(prediction.shape[:2])}", pad=pad)
-    error = (prediction.float() - target.float()).square().mean(-1)  # (B, M)
+    return prediction.float(), target.float(), pad
+
+
+def _mean(error: Tensor, pad: Tensor | None) -> Tensor:
+    """Of error (B, M, P) over the tokens that are no padding."""
+    error = error.mean(-1)  # (B, M)
     return error.mean() if pad is None else error.masked_fill(pad, 0).sum() / (~pad).sum()
 
 
-def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor) -> Tensor:
-    """Reconstruction loss of the hidden tokens (B, N) bool: what every pre-training and interpolation run minimises.
+def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor, loss: Callable = reconstruction_loss) -> Tensor:
+    """Loss of the hidden tokens (B, N) bool: what every pre-training and interpolation run minimises.
 
-    Batch and mask come from the host, where the model's device need not be waited for, and move there in here."""
+    loss: of (prediction, target, pad), as `reconstruction_loss`. Batch and mask come from the host, where the model's
+    device need not be waited for, and move there in here."""
     checks.kind("model", model, nn.Module)
     checks.kind("batch", batch, Tokens)
+    checks.kind("loss", loss, Callable)
     where, device = split(hidden, batch.real), device_of(model)
     batch, where = batch.to(device), where.to(device)
-    return reconstruction_loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
+    return loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
 
 
 @torch.no_grad()
 def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
-    """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU."""
+    """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU; of a model
+    with `spread` (n, N, 2 P)."""
     checks.kind("model", model, nn.Module)
     checks.kind("tokens", tokens, Tokens)
     checks.whole("batch", batch, 1)
@@ -399,18 +436,20 @@ def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) ->
     checks.shapes(hidden.shape == rows, f"be bool of shape {tuple(rows)}", hidden=hidden)
     model.eval()
     device = device_of(model)
-    out = torch.zeros(tokens.values.shape)
+    out = None
     for i in range(0, len(tokens), batch):
         part, hide = tokens[i : i + batch], hidden[i : i + batch].cpu()
         where = split(hide, part.real)
         found = model(part.to(device), where.to(device)).float().cpu()  # (B, M, P), rows filled up where counts differ
         found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
+        out = torch.zeros(*rows, found.shape[-1]) if out is None else out
         out[i : i + batch][hide] = found
     return out
 
 
 def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> Tensor:
-    """The model's values wherever you ask, from all real tokens of each sample: (B, M, P) float32, on the CPU.
+    """The model's values wherever you ask, from all real tokens of each sample: (B, M, P) float32, on the CPU; of a
+    model with `spread` (B, M, 2 P), logarithms of variances last.
 
     at      (M, D), the same for all samples, or (B, M, D): positions in the units of tokens.positions; numpy will do
     batch   samples at a time

@@ -19,6 +19,9 @@ from romae_lite.model import (
     attend,
     attend_in_eights,
     count_parameters,
+    gaussian_loss,
+    interpolate,
+    masked_loss,
     normalised,
     reconstruction_loss,
     size,
@@ -453,6 +456,39 @@ def test_loss_counts_real_hidden_tokens_only():
     every = float(((prediction - target) ** 2).mean())
     assert float(reconstruction_loss(prediction, target, None)) == pytest.approx(every, rel=1e-6)
     assert float(reconstruction_loss(prediction.bfloat16(), target, None)) == pytest.approx(every, rel=0.02)
+
+
+def test_gaussian_loss_is_the_likelihood_of_a_normal_distribution():
+    torch.manual_seed(0)
+    mean, log_variance, target = torch.randn(3, 2, 4, 3)  # (B, M, P)
+    pad = torch.tensor([[False, False, False, True], [False, True, True, True]])
+    said = torch.cat((mean, log_variance), dim=-1)
+    surprise = -torch.distributions.Normal(mean, (log_variance / 2).exp()).log_prob(target)
+    assert float(gaussian_loss(said, target, None)) == pytest.approx(float(surprise.mean()), rel=1e-6)
+    assert float(gaussian_loss(said, target, pad)) == pytest.approx(float(surprise[~pad].mean()), rel=1e-6)
+    said[..., 3:] = -1e4  # surer than any data can be: finite all the same
+    assert gaussian_loss(said, target, pad).isfinite()
+    with pytest.raises(ValueError, match="2 P"):
+        gaussian_loss(mean, target, None)
+
+
+def test_a_model_that_says_how_sure_it_is():
+    """Twice the numbers; at the scale of its own noise, which it learns where targets do not depend on anything."""
+    tokens, model = batch(6, 6, 6, 6, patch=1), built(lambda: RoMAE(config(patch=1, spread=True)))
+    assert interpolate(model, tokens, tokens.positions[0]).shape == (4, 6, 2)
+    draw, optimizer = generator(), torch.optim.Adam(model.parameters(), 3e-3)
+    for _ in range(150):
+        noise = Tokens(
+            values=0.5 * torch.randn(64, 6, 1, generator=draw), positions=tokens.positions[:1].expand(64, -1, -1)
+        )
+        masked_loss(model, noise, torch.arange(6).expand(64, -1) > 2, gaussian_loss).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    noise = Tokens(
+        values=0.5 * torch.randn(64, 6, 1, generator=draw), positions=tokens.positions[:1].expand(64, -1, -1)
+    )
+    said = interpolate(model, noise, tokens.positions[0])[..., 1]
+    assert float((said / 2).exp().mean()) == pytest.approx(0.5, rel=0.15)  # 28,800 numbers seen, 150 steps of learning
 
 
 def test_normalised_targets():

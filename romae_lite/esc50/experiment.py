@@ -18,7 +18,7 @@ from ..devices import device_of, sent
 from ..lab.classification import Classification
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..masking import hide, split, take
-from ..model import normalised, reconstruction_loss
+from ..model import masked_loss, normalised_loss, reconstruction_loss
 from ..tokens import Tokens
 from . import data as sounds
 from . import rivals
@@ -183,14 +183,10 @@ class ESC50(Classification):
         """Reconstruction of hidden patches, each standardised by itself."""
         if self.roll and batch.pad is None:
             batch = sounds.rolled(batch, generator)
-        where, device = (
-            split(hide(batch.real, ratio=self.mask_ratio, generator=generator), batch.real),
-            device_of(model),
+        hidden = hide(batch.real, ratio=self.mask_ratio, generator=generator)
+        return masked_loss(
+            model, batch, hidden, normalised_loss if self.targets == "normalised" else reconstruction_loss
         )
-        batch, where = batch.to(device), where.to(device)
-        target = take(batch.values, where.hidden)  # (B, M, P)
-        target = normalised(target) if self.targets == "normalised" else target
-        return reconstruction_loss(model(batch, where), target, where.hidden_pad)
 
     def loss(
         self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None

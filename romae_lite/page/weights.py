@@ -31,6 +31,7 @@ def packed(model: RoMAE) -> dict:
         "p": config.positions.p, "base": config.positions.base,
         "encoder": vars(config.encoder), "decoder": vars(config.decoder),
         "names": [[name, list(w.shape)] for name, w in weights.items()], "weights": base64.b64encode(raw).decode(),
+        **({"spread": True} if config.spread else {}),
     }  # fmt: skip
 
 
@@ -40,6 +41,7 @@ def unpacked(data: dict) -> RoMAE:
         ModelConfig(
             patch=data["patch"], axes=data["axes"], encoder=Size(**data["encoder"]), decoder=Size(**data["decoder"]),
             cls=data["cls"], positions=PositionEncoding(p=data["p"], base=data["base"]),
+            spread=data.get("spread", False),
         )
     )  # fmt: skip
     raw, start, state = np.frombuffer(base64.b64decode(data["weights"]), "<f2").astype(np.float32), 0, {}
@@ -52,8 +54,8 @@ def unpacked(data: dict) -> RoMAE:
 
 @torch.no_grad()
 def predicted(data: dict, values: np.ndarray, positions: np.ndarray, hidden: Iterable[int]) -> np.ndarray:
-    """What the page computes: predictions (M, P) for the hidden ones of N tokens, in order. values (N, P), positions
-    (N, D)."""
+    """What the page computes: predictions (M, P), or (M, 2 P) with spread, for the hidden ones of N tokens, in order.
+    values (N, P), positions (N, D)."""
     tokens = Tokens(
         values=torch.tensor(values, dtype=torch.float32)[None],
         positions=torch.tensor(positions, dtype=torch.float64)[None],

@@ -20,7 +20,7 @@ from ..devices import device_of, sent
 from ..lab.classification import Classification
 from ..lab.experiment import Experiment, Splits, numpy_rng, setting
 from ..masking import hide, split, take
-from ..model import RoMAE, normalised, reconstruction_loss
+from ..model import RoMAE, normalised_loss, reconstruction_loss
 from ..tokens import Tokens, patchify
 from ..training import seeded_build
 from . import data as pictures
@@ -281,9 +281,8 @@ class TinyImageNet(Classification):
         """Mean squared error of hidden patches, each by its own mean and deviation where `targets` says so."""
         where = split(hide(batch.real, ratio=self.mask_ratio, generator=generator), batch.real)
         batch, where = self.shown(batch, device_of(model), "pretrain"), where.to(device_of(model))
-        target = take(batch.values, where.hidden)  # (B, M, P)
-        target = normalised(target) if self.targets == "patch" else target
-        return reconstruction_loss(model(batch, where), target, None)
+        loss = normalised_loss if self.targets == "patch" else reconstruction_loss
+        return loss(model(batch, where), take(batch.values, where.hidden), None)
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
