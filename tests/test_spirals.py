@@ -98,6 +98,25 @@ def test_noise_free_inputs_and_the_authors_set_are_scored():
     assert found["rmse_clean_spiral_mean_authors"] <= found["rmse_clean_authors"]  # a mean of roots is below the root
 
 
+def test_five_points_beyond_are_asked_as_the_authors_notebook_does():
+    """A model that is one off in both coordinates wherever it is asked: 50 points a spiral, 100 squares of one."""
+    asked = []
+
+    class Off(Spirals):
+        def predict(self, model, tokens, hidden):
+            asked.append((tokens, hidden))
+            return tokens.values.double() + 1
+
+    exp = Off(**Spirals.paper().replace(**SMALL).config())
+    found = exp.examine(None, exp.data(0))
+    assert found["rmse_authors_beyond"] == pytest.approx(math.sqrt(100 * 100) / 100, rel=1e-6)
+    tokens, hidden = asked[-1]
+    assert tokens.values.shape[1:] == (80, 2) and bool((hidden.sum(1) == 50).all()) and bool(hidden[:, 75:].all())
+    assert torch.equal(tokens.values[:100, :75], authors().values)  # the same spirals, and further on
+    noise = (tokens.values.double() - tokens.aux["clean"])[:, 75:]
+    assert found["rmse_clean_beyond"] == pytest.approx(float((noise + 1).square().mean().sqrt()), rel=1e-6)
+
+
 def test_irregular_angles_are_each_spirals_own():
     tokens = generate(200, rng(2), irregular=True)
     theta = tokens.positions[..., 0]

@@ -164,6 +164,7 @@ def _statements() -> tuple[Statement, ...]:
             id="extrapolation", part="limits", source="Appendix B.3", title="No extrapolation",
             sentence="RoMAE does not extrapolate beyond the points that it is shown.",
             evidence=("app-b-3-spirals-stored-notebook-rmse",),
+            remark="The only number there is asks for five points beyond, together with 45 among those shown.",
         ),
     )  # fmt: skip
 

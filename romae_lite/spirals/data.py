@@ -16,7 +16,8 @@ from ..tokens import Tokens
 
 A, B = (0.0, 0.02), (0.3, 0.02)  # mean and standard deviation of the two parameters
 NOISE = 0.1  # standard deviation of the observation noise
-GRID = np.linspace(0, 6 * np.pi, 150)[:75]  # the paper's 75 angles: the first half of three turns
+TURNS = np.linspace(0, 6 * np.pi, 150)  # three turns
+GRID = TURNS[:75]  # the paper's 75 angles: the first half
 
 
 def basis(theta: np.ndarray, clockwise: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -27,11 +28,11 @@ def basis(theta: np.ndarray, clockwise: bool) -> tuple[np.ndarray, np.ndarray]:
     return np.array([-5.0 if clockwise else 5.0, 0.0]), direction[..., :, None] * radius[..., None, :]
 
 
-def authors(n: int = 100) -> Tokens:
+def authors(n: int = 100, points: int = len(GRID)) -> Tokens:
     """The authors' own spirals: their test set is the first hundred (Interpolation_spirals/dataset.py @840706e).
 
     Their seeds make them: one for all parameters, one for the chirality of each spiral, the last of which goes on into
-    the noise, drawn for all 150 points. Shapes as in `generate`.
+    the noise, drawn for all 150 points, of which the first `points` are taken. Shapes as in `generate`.
     """
     legacy = np.random.RandomState(0)
     parameters = np.stack((legacy.randn(n) * A[1] + A[0], legacy.randn(n) * B[1] + B[0]), axis=-1)  # (n, 2)
@@ -39,8 +40,8 @@ def authors(n: int = 100) -> Tokens:
     for i in range(n):
         legacy.seed(i)
         clockwise[i] = legacy.rand() <= 0.5
-    noise = NOISE * legacy.randn(n, 150, 2)[:, : len(GRID)]
-    return _tokens(np.broadcast_to(GRID, (n, len(GRID))), clockwise, parameters, noise)
+    noise = NOISE * legacy.randn(n, len(TURNS), 2)[:, :points]
+    return _tokens(np.broadcast_to(TURNS[:points], (n, points)), clockwise, parameters, noise)
 
 
 def generate(n: int, rng: np.random.Generator, irregular: bool = False) -> Tokens:
