@@ -30,6 +30,7 @@ from ..lab.report import (
 from ..lab.statements import Judged, all_judged
 from ..lab.subjects import EXPERIMENTS
 from ..lab.summary import Summary
+from ..lab.verify import ELSEWHERE
 from . import deviations
 from .lab_record import budget_words, commit_words
 from .palette import colour_css
@@ -480,7 +481,7 @@ def _change(row: Row, pages: str) -> str:
         return _text(f"A run of the paper's protocol, whose command stands above.{needs}")
     parts = []
     if row.ours.n < LEAST:
-        parts.append(_text(f"More runs: {row.ours.n} have no interval."))
+        parts.append(_text(f"More runs: {row.ours.n} have no interval. {REPEATED}"))
     elif row.outcome.difference.half and row.ours.n < 10 and not is_count(claim):
         parts.append(_text(f"More runs would narrow the interval, which rests on {row.ours.n}."))
     flips = [d for d in _deviations(row) if _known()[d].answer != "no"]
@@ -488,6 +489,12 @@ def _change(row: Row, pages: str) -> str:
         links = ", ".join(f'<a href="{pages}deviations.html#{d.lower()}">{d}</a>' for d in flips)
         parts.append(f"Of what differs, these could change it or nobody has measured them: {links}.")
     return " ".join(parts) or "Nothing that we know of."
+
+
+REPEATED = (
+    f"One run, repeated with its seed on another processor, came out up to {ELSEWHERE:.1%} apart: rounding grows in "
+    "training."
+)
 
 
 def _verified(root: Path) -> str:
@@ -504,7 +511,7 @@ def _verified(root: Path) -> str:
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)
     words = f"Last verified: {last}; of {len(notes)} records run again {fine} came out within the tolerance"
     words += "" if largest is None else f", the largest relative difference {largest:.1e}"
-    return f'<p class="small">{_text(words)}.</p>'
+    return f'<p class="small">{_text(words)}. {_text(REPEATED)}</p>'
 
 
 def _problems(loaded, root: Path) -> str:
