@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from . import checks
 from .devices import sent
+from .files import digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +92,23 @@ class Tokens:
         return ~self.pad
 
     @property
+    def lengths(self) -> Tensor:
+        """(B,) how many tokens each sample has."""
+        return self.real.sum(1)
+
+    @property
+    def padded(self) -> bool:
+        return self.pad is not None
+
+    @property
     def device(self) -> torch.device:
         return self.values.device
+
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that is in them."""
+        arrays = {"values": self.values, "positions": self.positions, "real": self.real}
+        arrays |= {f"aux.{name}": tensor for name, tensor in self.aux.items()}  # labels and masks too
+        return digest({name: tensor.cpu() for name, tensor in arrays.items()})
 
     def __len__(self) -> int:
         return len(self.values)

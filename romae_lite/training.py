@@ -27,6 +27,7 @@ from .checks import choice, kind, number, whole, wholes
 from .fast import compiled
 from .files import atomic_write, clear, digest
 from .muon import Muon
+from .shards import Shards
 from .tokens import Tokens
 
 # "tf32": float32 whose products keep ten bits where the GPU is faster so; "auto": bf16 where the GPU has it, else fp32
@@ -165,7 +166,7 @@ def _training(trained: nn.Module, precision: str, accelerator: Accelerator) -> I
 
 def fit(
     model: nn.Module,
-    train: Tokens,
+    train: Tokens | Shards,
     loss: Loss,
     recipe: Recipe,
     *,
@@ -182,7 +183,8 @@ def fit(
 ) -> list[dict]:
     """Train the model in place; return its history.
 
-    train       the whole data set; it stays on the host and may be larger than the GPU's memory
+    train       the whole data set; it stays on the host and may be larger than the GPU's memory. `Shards` stay on the
+                disk and may be larger than the host's
     loss        loss(model, batch, generator) -> scalar; draws masks from the generator and nowhere else. It gets the
                 batch on the host and moves it to the model's device (`Tokens.to`), as `masked_loss` does: no step
                 then waits for the GPU
@@ -203,8 +205,8 @@ def fit(
     another run's.
     """
     given, asked = locals(), Callable | None
-    wanted = dict(model=nn.Module, train=Tokens, loss=Callable, recipe=Recipe, validate=asked, log=asked, stop=Callable,
-                  checkpoint=str | PathLike | None, settings=Mapping | None, order=asked)  # fmt: skip
+    wanted = dict(model=nn.Module, train=Tokens | Shards, loss=Callable, recipe=Recipe, validate=asked, log=asked,
+                  stop=Callable, checkpoint=str | PathLike | None, settings=Mapping | None, order=asked)  # fmt: skip
     for name, type_ in wanted.items():
         kind(name, given[name], type_)
     whole("seed", seed, 0)
@@ -214,7 +216,9 @@ def fit(
     checkpoint, train = None if checkpoint is None else Path(checkpoint), train.to("cpu")
     accelerator = accelerator_for(recipe.precision, device)
     model.to(accelerator.device)
-    lengths = train.real.sum(1)
+    lengths = train.lengths
+    if order is None and isinstance(train, Shards):
+        order = train.order  # which reads every part of a file once
     per_epoch = math.ceil(len(train) / recipe.batch)
     total = recipe.epochs * per_epoch
     logs = max(1, min(50, total // 10)) if logs is None else logs
@@ -228,7 +232,7 @@ def fit(
         if checkpoint is not None and checkpoint.exists():
             state = _load(checkpoint, state.run, total, model, optimizers, accelerator)
         if recipe.compile:
-            trained = compiled(trained, still=train.pad is None)
+            trained = compiled(trained, still=not train.padded)
         started, saved = time.monotonic() - state.seconds, time.monotonic()
         running = torch.zeros((), device=accelerator.device)
         running += state.running
@@ -391,13 +395,12 @@ def _validated(validate, model: nn.Module, state: _State, keep: str) -> dict[str
     return metrics
 
 
-def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens, settings: dict | None) -> str:
+def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens | Shards, settings: dict | None) -> str:
     """What two runs must share for one to resume the other's checkpoint."""
     shapes = {name: list(p.shape) for name, p in model.named_parameters()}
-    arrays = {name: getattr(train, name) for name in ("values", "positions", "real")}
-    data = digest(arrays | {f"aux.{name}": t for name, t in train.aux.items()})  # labels and masks too
     recipe = replace(recipe, compile=False)  # which changes the speed, not the run
-    return json.dumps([asdict(recipe), seed, shapes, data, settings], sort_keys=True, default=np.generic.item)
+    about = [asdict(recipe), seed, shapes, train.fingerprint(), settings]
+    return json.dumps(about, sort_keys=True, default=np.generic.item)
 
 
 def _save(path: Path, state: _State, model: nn.Module, optimizers, accelerator) -> None:
