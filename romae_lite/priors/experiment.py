@@ -44,7 +44,7 @@ class Priors(Masked):
     lr: float = setting(2e-2, "peak learning rate", low=1e-12, high=10)
     optimizer: str = setting("muon", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     warmup_share: float = setting(0.05, "share of the steps in which the learning rate warms up", low=0, high=1)
-    n_train: int = setting(280_000, "training series", low=2)
+    n_train: int = setting(360_000, "training series", low=2)
     n_valid: int = setting(500, "validation series, for choosing settings", low=1)
     n_test: int = setting(5000, "test series, a thousand for each kind of prior", low=1)
     encoder: str = setting("48x3x3x112", "size of the encoder")
