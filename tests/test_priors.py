@@ -19,7 +19,7 @@ EXP = Priors.quick().replace(n_train=300, n_valid=20, n_test=200)
 
 @pytest.fixture(scope="module")
 def drawn():
-    return data.generate(4000, np.random.default_rng(0))
+    return data.generate(2000, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,11 @@ def test_draws_have_the_covariance_of_their_kernel(monkeypatch):
     assert ((y.T @ y / n - expected).abs() < 5 * error).all()
     first = parts[0]  # and the answer beside a draw is that of scikit-learn's process
     kernel = ConstantKernel(1.0) * Matern(2.0, nu=1.5)
+    real = ~first["pad"][0, data.SEEN[1] :].numpy()
     process = GaussianProcessRegressor(kernel, alpha=0.09, optimizer=None).fit(t[:, None], first["values"][0, :5])
-    mean, deviation = process.predict(asked[:, None], return_std=True)
-    np.testing.assert_allclose(first["mean"][0], mean, atol=1e-5)
-    np.testing.assert_allclose(first["variance"][0], deviation**2, atol=1e-5)  # asked points carry 1e-6 more
+    mean, deviation = process.predict(asked[real, None], return_std=True)
+    np.testing.assert_allclose(first["mean"][0, real], mean, atol=1e-5)
+    np.testing.assert_allclose(first["variance"][0, real], deviation**2, atol=1e-5)  # asked points carry 1e-6 more
 
 
 def test_the_best_answer_is_right_about_every_kind(drawn):
@@ -82,7 +83,7 @@ def test_the_best_answer_is_right_about_every_kind(drawn):
         mine = [off[s][real[s]].double() for s in (kind == i).nonzero()[:, 0]]
         for power, expected in ((1, 0.0), (2, 1.0)):
             means = torch.tensor([(x**power).mean() for x in mine])
-            assert len(means) > 700 and abs(means.mean() - expected) < 4 * means.std() / math.sqrt(len(means))
+            assert len(means) > 300 and abs(means.mean() - expected) < 4 * means.std() / math.sqrt(len(means))
 
 
 def test_series_are_in_the_units_of_a_users(drawn):
@@ -90,7 +91,7 @@ def test_series_are_in_the_units_of_a_users(drawn):
     real, t, y = (x[:, :seen] for x in (drawn.real, drawn.positions[..., 0], drawn.values[..., 0].double()))
     count = real.sum(1)
     assert (count.min(), count.max()) == data.SEEN
-    for s in range(0, 4000, 40):
+    for s in range(0, 2000, 40):
         mine, values = t[s][real[s]].numpy(), y[s][real[s]].numpy()
         assert np.median(np.diff(mine)) == pytest.approx(1) and mine[0] == pytest.approx(-mine[-1])
         assert values.mean() == pytest.approx(0, abs=1e-5) and values.std() == pytest.approx(1, abs=1e-5)
@@ -140,7 +141,7 @@ def test_expected_loss_is_the_mean_loss_of_measurements():
 
 
 def test_grades_of_the_best_answer_are_the_best(drawn):
-    few = drawn[slice(0, 4000, 8)]
+    few = drawn[slice(0, 2000, 8)]
     found = EXP.score(lambda part: rivals.best(part, 1.0), few, groups=True)
     assert found["nll_gap"] == 0 and found["mse_ratio"] == 1 and found["nll_gap_rough"] == 0
     assert found["coverage68"] == pytest.approx(0.6827, abs=0.03) and found["coverage95"] == pytest.approx(

@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import zoo
@@ -32,6 +32,8 @@ class Card:
     limits: str
     grades: dict[str, str]
     shipped: bool = False  # with the package
+    columns: dict[str, str] = field(default_factory=dict)  # of a further table: metrics, with what they mean ...
+    groups: dict[str, str] = field(default_factory=dict)  # ... and its rows: endings of these metrics, likewise
 
     @property
     def record(self) -> Path:
@@ -59,6 +61,25 @@ CARDS = {
             "mse_ratio_linear": "the same ratio of straight lines between the points",
         },
         shipped=True,
+        columns={
+            "nll_gap": "gap, nats",
+            "mse_ratio": "error ratio",
+            "coverage68": "in 68 %",
+            "coverage95": "in 95 %",
+            "mse_ratio_gp": "error ratio, Gaussian process",
+        },
+        groups={
+            "smooth": "smooth (RBF)",
+            "matern": "Matérn 3/2 and 5/2",
+            "rough": "rough (Matérn 1/2)",
+            "periodic": "periodic",
+            "sum": "sums",
+            "n3": "3 to 5 points",
+            "n6": "6 to 10 points",
+            "n11": "11 to 20 points",
+            "n21": "21 to 40 points",
+            "n41": "41 to 60 points",
+        },  # fmt: skip
     ),
     "spirals": Card(
         command="python -m romae_lite run spirals --preset page --seeds 0",
@@ -98,7 +119,7 @@ def written(name: str, about: dict) -> str:
 | on its test set | |
 | --- | --- |
 {chr(10).join(f"| {meaning} | {record.metrics[key]:.4g} |" for key, meaning in said.grades.items())}
-
+{_table(said, record)}
 - Weights: {record.parameters:,} in half precision, {about["bytes"]:,} bytes, SHA-256 `{about["sha256"]}`.
 - Trained on: {said.trained_on}
 - Run: `{record.command}`, {record.wall_seconds / 60:.0f} minutes on {record.device}, {record.precision}, at commit \
@@ -106,6 +127,18 @@ def written(name: str, about: dict) -> str:
 - Limits: {said.limits}
 - Licence: MIT, as the package.
 """
+
+
+def _table(said: Card, record: Record) -> str:
+    """The grades of each group; nothing where there are none."""
+    if not said.groups:
+        return ""
+    rows = ["", f"| | {' | '.join(said.columns.values())} |", "| --- |" + " --- |" * len(said.columns)]
+    for ending, meaning in said.groups.items():
+        # mse_ratio_gp becomes mse_ratio_smooth_gp
+        keys = [f"{key.removesuffix('_gp')}_{ending}{'_gp' * key.endswith('_gp')}" for key in said.columns]
+        rows.append(f"| {meaning} | {' | '.join(f'{record.metrics[key]:.3g}' for key in keys)} |")
+    return "\n".join([*rows, ""])
 
 
 def write(folder: Path = zoo.MODELS) -> list[Path]:
