@@ -125,6 +125,7 @@ function explorable(root, data, kit) {
 
   // --- controls ---------------------------------------------------------------------------------------------------------
   root.append(kit.el("style", {}, `
+    .romae-explorable .fs-plot{margin-top:.5rem}
     .romae-explorable .fs-plot>svg{touch-action:pan-y;overflow:hidden;border-radius:8px;background:color-mix(in srgb,currentColor 3%,transparent)}
     .romae-explorable .fs-legend{display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.35rem 0 0;font-size:.86em}
     .romae-explorable .fs-legend i{display:inline-block;width:1.7em;margin-right:.4em;vertical-align:middle;border-top:2.5px solid}

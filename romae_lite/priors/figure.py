@@ -17,7 +17,7 @@ from .fill import fill
 from .rivals import GRID
 
 SCRIPT = Path(__file__).with_suffix(".js")
-CURVE = 121  # places of a curve
+CURVE = 96  # places of a curve: four heaps of questions
 
 
 def examples() -> list[dict]:
