@@ -51,7 +51,8 @@ CARDS = {
         "Bands are those of a normal distribution for one time, not of whole curves; the inner one is somewhat wide, "
         "most so with few points, where the truth has heavier tails than a normal distribution. Outliers, counts, "
         "jumps, trends that go on beyond the last point and noise that changes with time were not in training. Where "
-        "you know the kernel, the Gaussian process itself is better; where you have many series of a kind, train on them.",
+        "you know the kernel, the Gaussian process itself is better; where you have many series of a kind, train a model "
+        "on those.",
         grades={
             "nll_gap": "negative log-likelihood of measurements, above that of the best possible answer: nats",
             "mse_ratio": "mean squared error of the curve, over the best possible",
