@@ -47,12 +47,12 @@ CARDS = {
         "`romae_lite.fill(times, values, at)` standardises the series, asks the model, and answers in your units.",
         trained_on="draws of Gaussian processes made by `romae_lite/priors/data.py`: smooth, Matérn, rough and "
         "periodic kernels and their sums, with drawn length scales, noise, gaps and numbers of points.",
-        limits="One value at a time, three points at least; more than those of a training series are read in windows. "
-        "Bands are those of a normal distribution for one time, not of whole curves; the inner one is somewhat wide, "
-        "most so with few points, where the truth has heavier tails than a normal distribution. Outliers, counts, "
-        "jumps, trends that go on beyond the last point and noise that changes with time were not in training. Where "
-        "you know the kernel, the Gaussian process itself is better; where you have many series of a kind, train a model "
-        "on those.",
+        limits="One value at a time, three points at least; more than those of a training series are read in "
+        "windows. Bands are those of a normal distribution for one time, not of whole curves; the inner one "
+        "is somewhat wide, most so with few points, where the truth has heavier tails than a normal "
+        "distribution. Outliers, counts, jumps, trends that go on beyond the last point and noise that "
+        "changes with time were not in training. Where you know the kernel, the Gaussian process itself is "
+        "better; where you have many series of a kind, train a model on those.",
         grades={
             "nll_gap": "negative log-likelihood of measurements, above that of the best possible answer: nats",
             "mse_ratio": "mean squared error of the curve, over the best possible",
