@@ -118,7 +118,7 @@ def written(name: str, about: dict) -> str:
     import romae_lite
     model = romae_lite.load("{name}")
 
-| on its test set | |
+| on its test set | value |
 | --- | --- |
 {chr(10).join(f"| {meaning} | {record.metrics[key]:.4g} |" for key, meaning in said.grades.items())}
 {_table(said, record)}
@@ -135,7 +135,7 @@ def _table(said: Card, record: Record) -> str:
     """The grades of each group; nothing where there are none."""
     if not said.groups:
         return ""
-    rows = ["", f"| | {' | '.join(said.columns.values())} |", "| --- |" + " --- |" * len(said.columns)]
+    rows = ["", f"| of these | {' | '.join(said.columns.values())} |", "| --- |" + " --- |" * len(said.columns)]
     for ending, meaning in said.groups.items():
         # mse_ratio_gp becomes mse_ratio_smooth_gp
         keys = [f"{key.removesuffix('_gp')}_{ending}{'_gp' * key.endswith('_gp')}" for key in said.columns]
