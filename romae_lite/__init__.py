@@ -12,9 +12,11 @@ _HOMES = {
     "frames": ("from_table",),
     "masking": ("hide",),
     "rope": ("PositionEncoding",),
-    "model": ("ModelConfig", "Size", "size", "RoMAE", "RoMAEPredictor", "interpolate", "save", "load"),
+    "model": ("ModelConfig", "Size", "size", "RoMAE", "RoMAEPredictor", "interpolate", "save"),
     "training": ("Recipe", "fit"),
     "units": ("suggest_unit",),
+    "zoo": ("load", "card"),
+    "priors.fill": ("fill",),
 }
 __all__ = [name for names in _HOMES.values() for name in names]  # noqa: PLE0605
 

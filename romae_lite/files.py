@@ -2,6 +2,7 @@
 
 import glob
 import hashlib
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -48,3 +49,14 @@ def digest(tensors: dict, text: str = "") -> str:
         found.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
         found.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy())
     return found.hexdigest()
+
+
+def in_order(data: bytes) -> bytes:
+    """A safetensors file with its notes in alphabetical order: safetensors itself writes them in any, so that the same
+    weights would have many checksums."""
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # numbers of eight bytes stay aligned
+    return len(text).to_bytes(8, "little") + text + data[8 + size :]

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from . import checks
 from .devices import device_of
-from .files import atomic_write, digest
+from .files import atomic_write, digest, in_order
 from .masking import Split, split, take
 from .rope import PositionEncoding, rotate, turning
 from .tokens import Tokens
@@ -482,6 +482,7 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
 
 def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False) -> None:
     """Weights and configuration in one safetensors file, written whole or not at all; half: in 16 bits, half the size.
+    The same model gives the same bytes.
 
     Raises TypeError for any other model, ValueError for weights that are not finite, OSError naming the path."""
     if type(model) not in (RoMAE, RoMAEPredictor):
@@ -495,7 +496,8 @@ def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False)
     if bad := [name for name, t in weights.items() if not t.isfinite().all()]:
         raise ValueError(f"{bad[0]} holds NaN or numbers too large for {weights[bad[0]].dtype}; it cannot be saved")
     text = json.dumps(about)
-    atomic_write(path, safetensors.torch.save(weights, {"romae_lite": text, "digest": digest(weights, text)}))
+    notes = {"romae_lite": text, "digest": digest(weights, text)}
+    atomic_write(path, in_order(safetensors.torch.save(weights, notes)))
 
 
 def load(path: Path | str) -> RoMAE | RoMAEPredictor:

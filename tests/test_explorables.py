@@ -425,6 +425,7 @@ EXAMPLES = {
     "hero": of("hero", "figure"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
     "cost": of("speed", "figure"),
+    "filler": of("filler", "made"),
 }
 MAKERS = {name: EXAMPLES.get(name, GALLERY[name]) for name in GALLERY}
 

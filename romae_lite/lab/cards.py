@@ -1,0 +1,168 @@
+"""Models by name and their cards: what each is, what it was trained on, how it was graded, and what it is not for.
+
+python -m romae_lite.lab.cards             writes romae_lite/models/ anew from the records
+python -m romae_lite.lab.cards FOLDER      writes the weights and the card of every model there: a release's assets
+"""
+
+import dataclasses
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import zoo
+from ..files import atomic_write
+from .planned import Planned
+from .records import Record, own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """What is said of a model, beside what its record says: no number stands here.
+
+    command: of the run that made it. grades: metrics of its record, with what they mean.
+    """
+
+    command: str
+    what: str
+    trained_on: str
+    limits: str
+    grades: dict[str, str]
+    shipped: bool = False  # with the package
+    columns: dict[str, str] = field(default_factory=dict)  # of a further table: metrics, with what they mean ...
+    groups: dict[str, str] = field(default_factory=dict)  # ... and its rows: endings of these metrics, likewise
+
+    @property
+    def record(self) -> Path:
+        return Planned.of(self.command).path
+
+
+CARDS = {
+    "filler": Card(
+        command="python -m romae_lite run priors --preset page --seeds 0",
+        what="Fills any one-dimensional series without training: mean and variance of a measurement at any time. "
+        "`romae_lite.fill(times, values, at)` standardises the series, asks the model, and answers in your units.",
+        trained_on="draws of Gaussian processes made by `romae_lite/priors/data.py`: smooth, Matérn, rough and "
+        "periodic kernels and their sums, with drawn length scales, noise, gaps and numbers of points.",
+        limits="One value at a time, three points at least; more than those of a training series are read in "
+        "windows. Bands are those of a normal distribution for one time, not of whole curves; the inner one "
+        "is somewhat wide, most so with few points, where the truth has heavier tails than a normal "
+        "distribution. Outliers, counts, jumps, trends that go on beyond the last point and noise that "
+        "changes with time were not in training. Where you know the kernel, the Gaussian process itself is "
+        "better; where you have many series of a kind, train a model on those.",
+        grades={
+            "nll_gap": "negative log-likelihood of measurements, above that of the best possible answer: nats",
+            "mse_ratio": "mean squared error of the curve, over the best possible",
+            "coverage68": "share of measurements within the band of 68.27 %",
+            "coverage95": "share of measurements within the band of 95 %",
+            "nll_gap_gp": "the same gap of a Gaussian process, with the likeliest kernel of a grid: nats",
+            "mse_ratio_gp": "the same ratio of that Gaussian process",
+            "mse_ratio_linear": "the same ratio of straight lines between the points",
+        },
+        shipped=True,
+        columns={
+            "nll_gap": "gap, nats",
+            "mse_ratio": "error ratio",
+            "coverage68": "in 68 %",
+            "coverage95": "in 95 %",
+            "mse_ratio_gp": "error ratio, Gaussian process",
+        },
+        groups={
+            "smooth": "smooth (RBF)",
+            "matern": "Matérn 3/2 and 5/2",
+            "rough": "rough (Matérn 1/2)",
+            "periodic": "periodic",
+            "sum": "sums",
+            "n3": "3 to 5 points",
+            "n6": "6 to 10 points",
+            "n11": "11 to 20 points",
+            "n21": "21 to 40 points",
+            "n41": "41 to 60 points",
+        },  # fmt: skip
+    ),
+    "spirals": Card(
+        command="python -m romae_lite run spirals --preset page --seeds 0",
+        what="The model of the book's first page: from noisy points of a spiral, with their angles, the curve at any "
+        "angle. Positions are angles times the preset's position_scale.",
+        trained_on="spirals made by `romae_lite/spirals/data.py`, any number of points visible, at irregular angles.",
+        limits="Knows spirals of that generator alone: two directions, its centres, sizes and noise.",
+        grades={
+            "rmse_clean": "root mean squared error to the clean curve",
+            "rmse_clean_bayes": "the same of the Bayes-optimal answer",
+        },
+    ),
+    "synthetic": Card(
+        command="python -m romae_lite run synthetic --preset mini --seeds 0",
+        what="The model of chapter 06's figure: from a few noisy points of a smooth random series, all the others. "
+        "Positions are times divided by the distance of neighbouring points.",
+        trained_on="series made by `romae_lite/synthetic/data.py`, the authors' grid, with few points visible.",
+        limits="Knows series of that generator alone; it was trained at the grid's times, with few points visible.",
+        grades={
+            "mse_clean": "mean squared error to the clean curve",
+            "mse_clean_gp": "the same of the exact Gaussian process",
+        },
+    ),
+}
+
+
+def written(name: str, about: dict) -> str:
+    """The card of a model in Markdown. about: as `zoo.about` has it."""
+    said, record = CARDS[name], Record(**about["record"])
+    return f"""# {name}
+
+{said.what}
+
+    import romae_lite
+    model = romae_lite.load("{name}")
+
+| on its test set | value |
+| --- | --- |
+{chr(10).join(f"| {meaning} | {record.metrics[key]:.4g} |" for key, meaning in said.grades.items())}
+{_table(said, record)}
+- Weights: {record.parameters:,} in half precision, {about["bytes"]:,} bytes, SHA-256 `{about["sha256"]}`.
+- Trained on: {said.trained_on}
+- Run: `{record.command}`, {record.wall_seconds / 60:.0f} minutes on {record.device}, {record.precision}, at commit \
+`{record.commit[:12]}`, seed {record.seed}; one run.
+- Limits: {said.limits}
+- Licence: MIT, as the package.
+"""
+
+
+def _table(said: Card, record: Record) -> str:
+    """The grades of each group; nothing where there are none."""
+    if not said.groups:
+        return ""
+    rows = ["", f"| of these | {' | '.join(said.columns.values())} |", "| --- |" + " --- |" * len(said.columns)]
+    for ending, meaning in said.groups.items():
+        # mse_ratio_gp becomes mse_ratio_smooth_gp
+        keys = [f"{key.removesuffix('_gp')}_{ending}{'_gp' * key.endswith('_gp')}" for key in said.columns]
+        rows.append(f"| {meaning} | {' | '.join(f'{record.metrics[key]:.3g}' for key in keys)} |")
+    return "\n".join([*rows, ""])
+
+
+def write(folder: Path = zoo.MODELS) -> list[Path]:
+    """Write what `zoo` reads: <name>.json of every model whose record is at hand, and the weights of those that the
+    package ships. Returns the paths."""
+    paths = []
+    for name, said in CARDS.items():
+        if not said.record.exists():
+            continue
+        record = dataclasses.asdict(own(said.record)) | {"history": []}
+        with tempfile.TemporaryDirectory() as place:
+            weights = zoo.of_record(said.command, Path(place) / f"{name}.safetensors")
+            data = weights.read_bytes()
+            if said.shipped:
+                shutil.copyfile(weights, folder / f"{name}.safetensors")
+                paths.append(folder / f"{name}.safetensors")
+        about = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "record": record}
+        paths.append(folder / f"{name}.json")
+        atomic_write(paths[-1], (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode())
+    return paths
+
+
+if __name__ == "__main__":
+    for made in zoo.export(sys.argv[1]) if len(sys.argv) > 1 else write():
+        print(made)

@@ -1,0 +1,95 @@
+"""Draw or paste points, and a model in the page fills what lies between, beside an exact Gaussian process."""
+
+from pathlib import Path
+
+import numpy as np
+
+from .. import zoo
+from ..model import RoMAE, count_parameters
+from ..page import svg
+from ..page.explorable import Explorable
+from ..page.gallery import figure
+from ..page.palette import PALETTE
+from ..page.weights import packed, unpacked
+from .data import ASKED, SEEN
+from .experiment import BANDS
+from .fill import fill
+from .rivals import GRID
+
+SCRIPT = Path(__file__).with_suffix(".js")
+CURVE = 96  # places of a curve: four heaps of questions
+
+
+def examples() -> list[dict]:
+    """Made-up series to begin with: {"name", "points" [[time, value], ...]}."""
+    rng = np.random.default_rng(3)
+    t = {
+        "a wave with a gap": np.sort(np.concatenate((rng.uniform(0, 9, 13), rng.uniform(15, 22, 10)))),
+        "a trend with seasons": np.sort(rng.uniform(0, 60, 36)),
+        "a step": np.sort(rng.uniform(-5, 5, 16)),
+        "a decay, five points": np.array([0.0, 1.0, 2.5, 5.0, 9.0]),
+        "noise alone": np.arange(24.0),
+    }
+    curves = {
+        "a wave with a gap": lambda x: 20 + 5 * np.sin(0.8 * x) + rng.normal(0, 0.4, len(x)),
+        "a trend with seasons": lambda x: 0.05 * x + np.sin(2 * np.pi * x / 12) + rng.normal(0, 0.15, len(x)),
+        "a step": lambda x: 300.0 * (x > 0.4) + rng.normal(0, 6, len(x)),
+        "a decay, five points": lambda x: 8 * np.exp(-x / 3),
+        "noise alone": lambda x: rng.normal(0, 1, len(x)),
+    }
+    return [{"name": name, "points": np.stack((x, curves[name](x)), axis=1).round(3).tolist()} for name, x in t.items()]
+
+
+def payload(model: RoMAE) -> dict:
+    """What the page needs, as JSON: the model, examples, and the grid of kernels."""
+    kinds = dict.fromkeys(kernel.kind for kernel in GRID)
+    return {
+        "model": packed(model), "examples": examples(), "seen": list(SEEN), "asked": ASKED, "curve": CURVE, "seed": 1,
+        "grid": [[kind, list(dict.fromkeys(k.length for k in GRID if k.kind == kind))] for kind in kinds],
+        "noises": list(dict.fromkeys(kernel.noise for kernel in GRID)),
+    }  # fmt: skip
+
+
+def still(data: dict) -> str:
+    """The first example with curve and band, as an SVG string."""
+    t, y = np.array(data["examples"][0]["points"]).T
+    at = np.linspace(t[0] - 0.1 * np.ptp(t), t[-1] + 0.1 * np.ptp(t), CURVE)
+    mean, deviation = fill(t, y, at, model=unpacked(data["model"]))
+    low, high = (mean + sign * BANDS[95] * deviation for sign in (-1, 1))
+    bottom, top = min(low.min(), y.min()), max(high.max(), y.max())
+    place = lambda a, b: [  # noqa: E731
+        (20 + 600 * (x - at[0]) / (at[-1] - at[0]), 290 - 270 * (v - bottom) / (top - bottom))
+        for x, v in zip(a, b, strict=True)
+    ]
+    blue = PALETTE["blue"][0]
+    ring = "L".join(f"{x:.1f} {v:.1f}" for x, v in [*place(at, high), *place(at, low)[::-1]])
+    body = svg.tag("path", d=f"M{ring}Z", fill=blue, fill_opacity=0.17)
+    body += svg.line(place(at, mean), stroke=blue, stroke_width=2.75)
+    body += "".join(svg.tag("circle", cx=x, cy=v, r=4.5, fill="#222") for x, v in place(t, y))
+    body += svg.label(20, 322, "points: observed; curve: RoMAE, with its band of 95 % for a measurement")
+    return svg.picture(640, 332, body)
+
+
+def explorable(model: RoMAE, source: str = "") -> Explorable:
+    data = payload(model)
+    return Explorable(
+        name="filler",
+        script=SCRIPT,
+        needs=("romae",),
+        data=data,
+        fallback=still(data),
+        height=360,
+        title="Draw points, and a model fills the rest",
+        caption="Press the plane to add a point; drag points, or paste your own. Blue: RoMAE, computed in this page; "
+        "it was trained on draws from priors and never on these points. Its band should hold 95 % of measurements. "
+        "Orange dashes: a Gaussian process with the likeliest kernel of a small grid; for a series that you draw from "
+        f"a prior, with the true kernel, which is the best possible answer. {source}".rstrip(),
+    )
+
+
+@figure("filler")
+def from_package() -> Explorable:
+    """The figure of the model that comes with the package."""
+    model, record = zoo.load("filler"), zoo.about("filler")["record"]
+    source = f"The model: {count_parameters(model):,} weights; to repeat it: {record['command']}."
+    return explorable(model, source)

@@ -1,0 +1,103 @@
+"""Fill one series with no training: `fill(times, values, at)`."""
+
+import functools
+import math
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from ..model import RoMAE, interpolate
+from ..tokens import Tokens
+from ..zoo import load
+from .data import ASKED, SEEN
+
+STRIDE = SEEN[1] // 3  # of a long series, the middle third of each window is answered
+
+
+def fill(
+    times: ArrayLike, values: ArrayLike, at: ArrayLike | None = None, *, model: RoMAE | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """What would be measured at other times: mean and standard deviation, (M,) float64 each, in the values' units.
+
+    times   (N,) numbers or datetime64, in any order; rows whose value is NaN are gaps, and at least three are not
+    values  (N,) numbers
+    at      (M,) times, by default all of `times`; up to a tenth of the span outside is what the model has practised
+    model   another one of the same kind; by default the "filler" that comes with the package
+
+    Nothing is trained. Times are divided by their median gap, values standardised, so that units and origins do not
+    matter. The model has seen 3 to 60 points in training: a longer series is read in windows of 60, each of which
+    answers for its middle. Raises TypeError for what is no number, ValueError for what cannot be filled.
+    """
+    t, y, at = _series(times, values, at)
+    model = _filler() if model is None else model
+    out = np.empty((2, len(at)))
+    nearest = np.searchsorted((t[1:] + t[:-1]) / 2, at)  # index of the seen point
+    for start, first, last in windows(len(t)):
+        asked = (nearest >= first) & (nearest < last)
+        if asked.any():
+            seen = slice(start, start + SEEN[1])
+            out[:, asked] = answers(model, t[seen], y[seen], at[asked])
+    return out[0], out[1]
+
+
+def windows(count: int) -> list[tuple[int, int, int]]:
+    """For a series of `count` points: where each window of 60 starts, and the points, from first to before last, around
+    which it answers."""
+    if count <= SEEN[1]:
+        return [(0, 0, count)]
+    starts = [*range(0, count - SEEN[1], STRIDE), count - SEEN[1]]
+    edges = [0, *(start + STRIDE for start in starts[1:]), count]
+    return [(start, edges[i], edges[i + 1]) for i, start in enumerate(starts)]
+
+
+def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Mean and standard deviation (2, M) at `at` (M,) from all points t, y (N,), sorted by time: what the page computes
+    as well. Places are asked in heaps of at most 24 that each span the whole range, as in training."""
+    unit, middle = float(np.median(np.diff(np.unique(t)))), (t[0] + t[-1]) / 2
+    centre, spread = y.mean(), y.std()
+    seen = Tokens(values=((y - centre) / spread)[None, :, None], positions=((t - middle) / unit)[None, :, None])
+    heaps, out = math.ceil(len(at) / ASKED), np.empty((2, len(at)))
+    for i in range(heaps):
+        places = torch.from_numpy((at[i::heaps] - middle) / unit)[:, None]
+        mean, log_variance = interpolate(model, seen, places)[0].double().numpy().T
+        out[:, i::heaps] = mean * spread + centre, np.exp(log_variance.clip(-14, 14) / 2) * spread
+    return out
+
+
+def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points sorted by time, without gaps, and the places that are asked, all float64."""
+    found = {"times": np.asarray(times), "values": np.asarray(values)}
+    found["at"] = found["times"] if at is None else np.asarray(at)
+    dates = found["times"].dtype.kind == "M"
+    first = found["times"].min() if dates and found["times"].size else None
+    for name, array in found.items():
+        if array.dtype.kind != "M" if dates and name != "values" else array.dtype.kind not in "fiu":
+            wanted = "datetime64, as times are" if dates and name == "at" else "numbers"
+            raise TypeError(f"{name} holds {array.dtype}; it must hold {wanted}")
+        if array.ndim != 1:
+            raise ValueError(f"{name} has shape {array.shape}; it must be one series, of shape (N,)")
+        if dates and name != "values":
+            found[name] = (array - first) / np.timedelta64(1, "s")
+    t, y, at = (found[name].astype(np.float64) for name in ("times", "values", "at"))
+    if len(t) != len(y):
+        raise ValueError(f"times has {len(t)} entries, values has {len(y)}; they must agree")
+    real = ~np.isnan(y)
+    for name, array in (("times", t), ("at", at), ("values", y[real])):
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds NaN or infinity; leave these out (a NaN among the values is a gap)")
+    t, y = t[real], y[real]
+    order = np.argsort(t, kind="stable")
+    t, y = t[order], y[order]
+    if len(np.unique(t)) < SEEN[0]:
+        raise ValueError(
+            f"there are {len(np.unique(t))} measurements at different times; at least {SEEN[0]} are needed"
+        )
+    if y.min() == y.max():
+        raise ValueError(f"values are all {y[0]:g}; there is nothing to tell their scale by")
+    return t, y, at
+
+
+@functools.cache
+def _filler() -> RoMAE:
+    return load("filler")
