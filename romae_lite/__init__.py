@@ -15,6 +15,7 @@ _HOMES = {
     "model": ("ModelConfig", "Size", "size", "RoMAE", "RoMAEPredictor", "interpolate", "save", "load"),
     "training": ("Recipe", "fit"),
     "units": ("suggest_unit",),
+    "estimators": ("Interpolator", "Classifier"),
 }
 __all__ = [name for names in _HOMES.values() for name in names]  # noqa: PLE0605
 
