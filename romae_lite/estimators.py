@@ -611,3 +611,243 @@ def _loaded(path, name: str):
 
 
 # Classes ---------------------------------------------------------------------------------------------------------------
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """Tells series apart: learns to fill gaps on all series, then the classes from those that have one.
+
+    pretrain  False: learns the classes only
+    size      of the encoder, as `size` takes it; None: by the number of values
+    longest   tokens of a series that are looked at; of longer series every second, third ... one
+    steps     of each of the two stages; None: 300 to 1000, by the number of series
+    lr        peak learning rate, of Muon
+    batch     series a step
+    holdout   share of the labelled series that is held out and reported on; 0: none
+    seed, device, verbose: as in `Interpolator`
+
+    After fit: classes_, model_ (a `RoMAEPredictor`), standard_ (units), history_, report_ (accuracies on held-out series).
+    """
+
+    def __init__(self, *, pretrain=True, size=None, longest=192, steps=None, lr=3e-3, batch=32, holdout=0.2, seed=0,
+                 device=None, verbose=True):  # fmt: skip
+        self.pretrain, self.size, self.longest, self.steps, self.lr = pretrain, size, longest, steps, lr
+        self.batch, self.holdout, self.seed, self.device, self.verbose = batch, holdout, seed, device, verbose
+
+    def fit(self, X, y=None, scale: Scale | None = None) -> "Classifier":
+        """X: tokens with their scale, as `from_table` gives them; a list of pairs (times, values); or an array (n, T).
+
+        y: classes (n,), None or NaN where unknown; None altogether: those of the table. ValueError for fewer than two
+        classes."""
+        began = time.monotonic()
+        self._check()
+        if isinstance(y, Scale):
+            raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
+        tokens = _given(X, scale)
+        known, names = self._labels(tokens, y, scale)
+        self.classes_, code = np.unique(names[known], return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has {len(self.classes_)} class; telling classes apart takes two")
+        self.standard_ = _measured(tokens, scale)
+        vars(self).pop("within_", None)
+        data = self._seen(tokens, scale)
+        rows, held = np.flatnonzero(known), np.empty(0, dtype=int)
+        label = np.full(len(tokens), -1)
+        label[rows] = code
+        test = round(self.holdout * len(rows))
+        if test >= len(self.classes_) and np.bincount(code).min() >= 2 and len(rows) - test >= len(self.classes_):
+            rows, held = train_test_split(rows, test_size=test, stratify=code, random_state=self.seed)
+        axes = data.positions.shape[-1]
+        shape = _size(int(data.real.sum()), axes) if self.size is None else size(self.size)
+        span = float((data.positions[..., 0] * data.real).amax(1).median())
+        config = ModelConfig(
+            patch=data.values.shape[-1], axes=axes, encoder=shape, decoder=shape,
+            positions=_encoding(span, shape, axes), dropout=0.1,
+        )  # fmt: skip
+        others = np.setdiff1d(np.arange(len(tokens)), held)
+        others = others[data.real.sum(1).numpy()[others] > 1]
+        steps = self.steps or int(np.clip(3 * len(others), 300, 1000))
+        self.model_ = seeded_build(self.seed, lambda: RoMAEPredictor(config, len(self.classes_), pool="mean"))
+        self.history_, log, options = [], _log(self.verbose), {"logs": min(20, steps), "device": self.device}
+        if self.pretrain and len(others):
+            first = seeded_build(self.seed, lambda: RoMAE(config))
+            self.history_ = self._trained(first, data[others], _pretraining, steps, log, options)
+            self.model_.start_from(first.cpu())
+        train = Tokens(values=data.values[rows], positions=data.positions[rows],
+                       pad=None if data.pad is None else data.pad[rows],
+                       aux={"label": torch.from_numpy(label[rows])})  # fmt: skip
+        self.history_ = self.history_ + self._trained(self.model_, train, _classifying, steps, log, options)
+        self.report_ = {"series": len(tokens), "labelled": len(rows), "held": len(held), "steps": steps, "span": span,
+                        "parameters": count_parameters(self.model_), "base": config.positions.base}  # fmt: skip
+        if len(held):
+            self._measure(data, rows, held, label)
+        self.report_["seconds"] = time.monotonic() - began
+        if self.verbose:
+            print(self._line())
+        return self
+
+    def predict_proba(self, X, scale: Scale | None = None) -> np.ndarray:
+        """Probabilities (n, K) of `classes_`."""
+        check_is_fitted(self, "model_")
+        return self._probabilities(self._seen(_given(X, scale), scale))
+
+    def predict(self, X, scale: Scale | None = None) -> np.ndarray:
+        """The most probable class of each series, (n,)."""
+        return self.classes_[self.predict_proba(X, scale).argmax(1)]
+
+    def score(self, X, y=None, scale: Scale | None = None) -> float:
+        """Accuracy, over the series whose class is known."""
+        check_is_fitted(self, "model_")
+        known, names = self._labels(_given(X, scale), y, scale)
+        return float((self.predict(X, scale)[known] == names[known]).mean())
+
+    def summary(self) -> str:
+        """What was chosen, and how good it is, in lines."""
+        check_is_fitted(self, "model_")
+        r = self.report_
+        lines = [
+            f"data      {r['series']} series, {r['labelled']} of them with a class to learn from, "
+            f"classes {', '.join(map(str, self.classes_))}",
+            f"unit      {self.standard_.unit:.6g} of time is one unit of position; a series is {r['span']:.4g} long",
+            f"model     {r['parameters']} weights, RoPE base {r['base']:.4g}",
+            f"training  {'pre-training and ' if self.pretrain else ''}{r['steps']} steps of {self.batch}, lr {self.lr:g}, "
+            f"{r['seconds']:.0f} s",
+            self._line(),
+        ]
+        return "\n".join(lines)
+
+    def save(self, path: Path | str) -> None:
+        """Weights, units, classes and report in one file. The series are not in it."""
+        check_is_fitted(self, "model_")
+        s = self.standard_
+        standard = {"unit": s.unit, "channels": s.channels, "mean": s.mean.tolist(), "deviation": s.deviation.tolist()}
+        save(self.model_, path, notes={
+            "estimator": "Classifier", "parameters": self.get_params(), "standard": standard, "report": self.report_,
+            "classes": self.classes_.tolist(), "history": self.history_, "within": vars(self).get("within_"),
+        })  # fmt: skip
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Classifier":
+        model, notes = _loaded(path, "Classifier")
+        self = cls(**notes["parameters"])
+        self.model_, self.standard_, self.classes_ = model, _standard(notes["standard"]), np.array(notes["classes"])
+        self.report_, self.history_ = notes["report"], notes["history"]
+        if notes["within"] is not None:
+            self.within_ = notes["within"]
+        return self
+
+    def _check(self) -> None:
+        checks.kind("pretrain", self.pretrain, bool)
+        checks.number("holdout", self.holdout, lambda v: 0 <= v < 1, "lie in [0, 1)")
+        for name, value in (("longest", self.longest), ("steps", self.steps or 1), ("batch", self.batch)):
+            checks.whole(name, value, 1)
+
+    @staticmethod
+    def _labels(tokens: Tokens, y, scale: Scale | None) -> tuple[np.ndarray, np.ndarray]:
+        """Which series have a class, and the classes, (n,) each."""
+        if y is None:
+            if "label" not in tokens.aux:
+                raise ValueError("y is None, and the tokens carry no label; give y, or label= in from_table")
+            code = tokens.aux["label"].numpy()
+            names = np.array(scale.labels)[code] if scale is not None and scale.labels else code
+            return code >= 0, names
+        names = np.asarray(y)
+        if names.shape != (len(tokens),):
+            raise ValueError(f"y has shape {names.shape}; it must be ({len(tokens)},), one class for each series")
+        known = np.array([item is not None and item == item for item in names.tolist()], dtype=bool)
+        return known, names
+
+    def _seen(self, tokens: Tokens, scale: Scale | None) -> Tokens:
+        """What the model gets: standardised, in order of time, from time 0, thinned where too long."""
+        samples = []
+        for v, x in _series(self.standard_.stated(tokens, scale)):
+            every = -(-len(v) // self.longest)
+            samples.append(_from_zero(v[::every], x[::every]))
+        data = collate(samples)
+        if data.values.shape[-1] > 1:
+            return data
+        # one value: what it is around its series' mean, and that mean, so that neither hides the other
+        level = _level(data.values, _channel(data), data.real, len(self.standard_.channels))
+        around = data.values - level
+        if not hasattr(self, "within_"):
+            self.within_ = float(around[data.real].double().std(correction=0)) or 1.0
+        return Tokens(values=torch.cat((around / self.within_, level), dim=-1), positions=data.positions, pad=data.pad)
+
+    def _trained(self, model: nn.Module, data: Tokens, loss, steps: int, log, options: dict) -> list[dict]:
+        lengths = data.real.sum(1)
+        recipe = _recipe(len(data), steps, self.batch, self.lr)
+        return fit(model, data, loss, recipe, seed=self.seed, log=log,
+                   order=lambda generator: by_length(lengths, self.batch, generator), **options)  # fmt: skip
+
+    @torch.no_grad()
+    def _probabilities(self, data: Tokens) -> np.ndarray:
+        self.model_.eval()
+        found = torch.empty(len(data), len(self.classes_))
+        for index in data.real.sum(1).argsort(stable=True).split(128):
+            found[index] = self.model_(trim(data[index]).to(device_of(self.model_))).float().softmax(-1).cpu()
+        return found.double().numpy()
+
+    def _measure(self, data: Tokens, rows: np.ndarray, held: np.ndarray, label: np.ndarray) -> None:
+        """Accuracies on held-out series: RoMAE, the largest class, logistic regression on simple statistics."""
+        test, truth = data[held], label[held]
+        sure = self._probabilities(test)
+        simple = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        simple.fit(_statistics(data[rows]), label[rows])
+        n, generator = test.real.sum(1), torch.Generator().manual_seed(mixed(self.seed, 5))
+        mixed_up = [(v[torch.randperm(int(k), generator=generator)], x) for (v, x), k in zip(_series(test), n, strict=True)]
+        self.report_ |= {
+            "romae": float((sure.argmax(1) == truth).mean()),
+            "simple": float((simple.predict(_statistics(test)) == truth).mean()),
+            "majority": float((np.bincount(label[rows]).argmax() == truth).mean()),
+            "moved": float(np.abs(self._probabilities(collate(mixed_up)) - sure).mean()),
+        }
+        if self.report_["moved"] < 0.01:
+            warnings.warn(
+                f"with the values shuffled among their times probabilities move by {self.report_['moved']:.2g} only: "
+                f"the model makes nothing of the times. The unit of position ({self.standard_.unit:.3g} of time) may be "
+                "wrong (see suggest_unit), or the classes do not depend on time",
+                stacklevel=3,
+            )
+
+    def _line(self) -> str:
+        r = self.report_
+        if not r["held"]:
+            return "held out  nothing: too few labels. Score it on series of your own that it has not seen"
+        lost = "" if r["romae"] > max(r["simple"], r["majority"]) else ". RoMAE is not the better one: use the simple one"
+        return (
+            f"held out  {r['held']} series, accuracy: largest class {r['majority']:.2f}, logistic regression on simple "
+            f"statistics {r['simple']:.2f}, RoMAE {r['romae']:.2f}{lost}"
+        )
+
+
+def _pretraining(model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+    """Fill in what is hidden, 30 to 80 % of each series."""
+    batch = trim(batch)
+    hidden = hide(batch.real, ratio=(0.3, 0.8), generator=generator)
+    return masked_loss(model, batch, hidden, reconstruction_loss)
+
+
+def _classifying(model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+    """Cross-entropy, of series that have lost up to half of their tokens at random: no two look alike."""
+    batch, label = trim(batch), batch.aux["label"]
+    if int(batch.real.sum(1).min()) > 1:
+        where = split(hide(batch.real, ratio=(0.01, 0.5), generator=generator), batch.real)
+        batch = Tokens(
+            values=take(batch.values, where.visible), positions=take(batch.positions, where.visible),
+            pad=where.visible_pad,
+        )  # fmt: skip
+    device = device_of(model)
+    return cross_entropy(model(batch.to(device)).float(), sent(label, device))
+
+
+def _statistics(data: Tokens) -> np.ndarray:
+    """What a simple method would look at, (n, 8 P): number, length, and per channel of a patch its distribution."""
+    rows = []
+    for v, x in _series(data):
+        v, t = v.double().numpy(), x[:, 0].numpy()
+        steps = np.abs(np.diff(v, axis=0)) if len(v) > 1 else np.zeros((1, v.shape[1]))
+        rows.append(
+            np.concatenate([
+                [len(v), t[-1]], v.mean(0), v.std(0), v.min(0), v.max(0), np.median(v, 0), np.median(steps, 0),
+            ])
+        )  # fmt: skip
+    return np.array(rows)
