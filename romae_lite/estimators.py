@@ -11,7 +11,7 @@ what a simple method makes of the same points.
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,9 @@ def _encoding(span: float, size_, axes: int) -> PositionEncoding:
 
 def _size(values: int, axes: int):
     """Small for few values, larger for many."""
-    return size("32x2x2x128") if values < 4000 and axes == 1 else size("64x4x3x256" if values > 200_000 else "48x3x2x192")
+    return (
+        size("32x2x2x128") if values < 4000 and axes == 1 else size("64x4x3x256" if values > 200_000 else "48x3x2x192")
+    )
 
 
 def _recipe(samples: int, steps: int, batch: int, lr: float) -> Recipe:
@@ -462,7 +464,7 @@ class Interpolator(BaseEstimator):
             where, device = split(hidden, batch.real), device_of(model)
             out = model(batch.to(device), where.to(device)).double().cpu()
             for (b, _, index), answer, base, k in zip(part, out, level.double(), counts, strict=True):
-                m = len(index)
+                m, index = len(index), index.numpy()
                 found[b][0, index] = (answer[:m, 0] * self.within_ + base[k : k + m, 0]).numpy()
                 found[b][1, index] = (answer[:m, 1].clamp(-14, 14) + 2 * np.log(self.within_)).numpy()
         return [(f[0], f[1]) for f in found]
@@ -692,7 +694,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X, scale: Scale | None = None) -> np.ndarray:
         """The most probable class of each series, (n,)."""
-        return self.classes_[self.predict_proba(X, scale).argmax(1)]
+        best = self.predict_proba(X, scale).argmax(1)
+        return self.classes_[best]
 
     def score(self, X, y=None, scale: Scale | None = None) -> float:
         """Accuracy, over the series whose class is known."""
@@ -709,8 +712,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
             f"classes {', '.join(map(str, self.classes_))}",
             f"unit      {self.standard_.unit:.6g} of time is one unit of position; a series is {r['span']:.4g} long",
             f"model     {r['parameters']} weights, RoPE base {r['base']:.4g}",
-            f"training  {'pre-training and ' if self.pretrain else ''}{r['steps']} steps of {self.batch}, lr {self.lr:g}, "
-            f"{r['seconds']:.0f} s",
+            f"training  {'pre-training and ' if self.pretrain else ''}{r['steps']} steps of {self.batch}, "
+            f"lr {self.lr:g}, {r['seconds']:.0f} s",
             self._line(),
         ]
         return "\n".join(lines)
@@ -793,7 +796,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         simple = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         simple.fit(_statistics(data[rows]), label[rows])
         n, generator = test.real.sum(1), torch.Generator().manual_seed(mixed(self.seed, 5))
-        mixed_up = [(v[torch.randperm(int(k), generator=generator)], x) for (v, x), k in zip(_series(test), n, strict=True)]
+        mixed_up = [
+            (v[torch.randperm(int(k), generator=generator)], x) for (v, x), k in zip(_series(test), n, strict=True)
+        ]
         self.report_ |= {
             "romae": float((sure.argmax(1) == truth).mean()),
             "simple": float((simple.predict(_statistics(test)) == truth).mean()),
@@ -803,8 +808,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         if self.report_["moved"] < 0.01:
             warnings.warn(
                 f"with the values shuffled among their times probabilities move by {self.report_['moved']:.2g} only: "
-                f"the model makes nothing of the times. The unit of position ({self.standard_.unit:.3g} of time) may be "
-                "wrong (see suggest_unit), or the classes do not depend on time",
+                f"the model makes nothing of the times. The unit of position ({self.standard_.unit:.3g} of time) may "
+                "be wrong (see suggest_unit), or the classes do not depend on time",
                 stacklevel=3,
             )
 
@@ -812,7 +817,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         r = self.report_
         if not r["held"]:
             return "held out  nothing: too few labels. Score it on series of your own that it has not seen"
-        lost = "" if r["romae"] > max(r["simple"], r["majority"]) else ". RoMAE is not the better one: use the simple one"
+        lost = (
+            "" if r["romae"] > max(r["simple"], r["majority"]) else ". RoMAE is not the better one: use the simple one"
+        )
         return (
             f"held out  {r['held']} series, accuracy: largest class {r['majority']:.2f}, logistic regression on simple "
             f"statistics {r['simple']:.2f}, RoMAE {r['romae']:.2f}{lost}"

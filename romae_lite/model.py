@@ -460,7 +460,8 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
     batch   samples at a time
 
     Places asked together see one another, as hidden tokens do in training: answers depend a little on what else is
-    asked, except of a model that was made with `alone`. Raises TypeError for another model, ValueError for positions that do not fit.
+    asked, except of a model that was made with `alone`. Raises TypeError for another model, ValueError for positions
+    that do not fit.
     """
     checks.kind("model", model, RoMAE)
     checks.kind("tokens", tokens, Tokens)
