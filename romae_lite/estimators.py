@@ -56,7 +56,7 @@ from .training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_b
 Z68, Z95 = 1.0, 1.959964  # of a normal distribution: 68.3 % and 95 % lie within so many deviations
 
 
-# What the model eats ---------------------------------------------------------------------------------------------------
+# What the model eats ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +227,7 @@ class _Best:
         return self.waited >= self.patience
 
 
-# Gaps ------------------------------------------------------------------------------------------------------------------
+# Gaps ---------------------------------------------------------------------------------------------------------------
 
 
 class Interpolator(BaseEstimator):
@@ -410,7 +410,7 @@ class Interpolator(BaseEstimator):
         self.report_, self.history_ = notes["report"], notes["history"]
         return self
 
-    # Inside ------------------------------------------------------------------------------------------------------------
+    # Inside ---------------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
         checks.whole("window", self.window, 8)
@@ -612,7 +612,7 @@ def _loaded(path, name: str):
     return model, notes
 
 
-# Classes ---------------------------------------------------------------------------------------------------------------
+# Classes ------------------------------------------------------------------------------------------------------------
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -627,7 +627,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
     holdout   share of the labelled series that is held out and reported on; 0: none
     seed, device, verbose: as in `Interpolator`
 
-    After fit: classes_, model_ (a `RoMAEPredictor`), standard_ (units), history_, report_ (accuracies on held-out series).
+    After fit: classes_, model_ (a `RoMAEPredictor`), standard_ (units), history_, report_ (accuracies on
+    held-out series).
     """
 
     def __init__(self, *, pretrain=True, size=None, longest=192, steps=None, lr=3e-3, batch=32, holdout=0.2, seed=0,
