@@ -17,6 +17,7 @@ _HOMES = {
     "units": ("suggest_unit",),
     "zoo": ("load", "card"),
     "priors.fill": ("fill",),
+    "estimators": ("Interpolator", "Classifier"),
 }
 __all__ = [name for names in _HOMES.values() for name in names]  # noqa: PLE0605
 

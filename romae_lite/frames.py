@@ -19,6 +19,7 @@ from torch import Tensor
 
 from . import checks
 from .tokens import Tokens, collate
+from .units import neighbours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,15 +78,15 @@ def from_table(
     value    its column of values; several names for a wide table, whose columns are the channels
     id       the column that says which sample a row belongs to; None: one sample
     channel  of a long table, the column that says what was measured; None: the same everywhere
-    label    the column of a sample's class, the same in all rows of a sample
+    label    the column of a sample's class, the same in all rows where it is there; none at all: the class is unknown
     unit     time of one unit of position; None: the median distance between neighbouring times of a sample, so that
-             the fastest pair of RoPE turns about one radian from one measurement to the next
+             the fastest pair of RoPE turns about one radian from one measurement to the next (1 where nobody has two)
 
     Values are standardised, channel by channel. Missing values (None, NaN) are left out; of several values of one
     channel at one time the mean is taken; rows may be in any order. `Scale.notes` says what was done.
 
     Tokens: values (B, N, 1), positions (B, N, 1) time since a sample's first, or (B, N, 2) with the channel's number,
-    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`.
+    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`, -1 where unknown.
 
     Raises TypeError for what is no table, ValueError naming column and row for columns that are missing, times that are
     no times, values that are no numbers, samples of several classes, and tables with nothing in them.
@@ -149,7 +150,9 @@ def from_table(
         deviation[c] = 1.0
     start = np.flatnonzero(np.diff(sample, prepend=-1))
     origin = when[start]
-    unit = _typical(sample, when) if unit is None else unit
+    if unit is None:
+        gaps = neighbours(np.split(when, start[1:]))
+        unit = float(np.median(gaps)) if len(gaps) else 1.0
     checks.number("unit", unit, lambda v: v > 0, "be positive")
     at = (when - origin[sample]) / unit
     axes = [at] if len(channels) == 1 else [at, kind.astype(np.float64)]
@@ -158,6 +161,8 @@ def from_table(
     classes, aux = (), {}
     if label is not None:
         classes, aux["label"] = _labels(label, columns[label], columns[id] if id is not None else [0] * rows, ids)
+        if unknown := int((aux["label"] < 0).sum()):
+            notes.append(f"{unknown} samples have no {label}.")
     scale = Scale(
         ids=ids, channels=tuple(map(str, channels)), labels=classes, origin=origin, unit=float(unit), mean=mean,
         deviation=deviation, dates=dates, notes=tuple(notes),
@@ -245,23 +250,17 @@ def _merged(sample: np.ndarray, when: np.ndarray, kind: np.ndarray, number: np.n
     return sample[new], when[new], kind[new], mean, len(number) - len(mean)
 
 
-def _typical(sample: np.ndarray, when: np.ndarray) -> float:
-    """The median distance between neighbouring different times of one sample; 1 where nobody has two."""
-    gaps = np.diff(when)[np.diff(sample) == 0]
-    gaps = gaps[gaps > 0]
-    return float(np.median(gaps)) if len(gaps) else 1.0
-
-
 def _labels(name: str, column: np.ndarray, whose: Any, ids: tuple) -> tuple[tuple, Tensor]:
-    """The classes, sorted, and each sample's: (B,) long."""
+    """The classes, sorted, and each sample's: (B,) long, -1 where it is unknown."""
     of: dict = {}
-    for i, (sample, item) in enumerate(zip(np.asarray(whose, dtype=object).tolist(), column.tolist(), strict=True)):
-        if _missing(np.array([item], dtype=object))[0]:
-            raise ValueError(f"{name} of row {i} is missing; every row needs one")
-        if of.setdefault(sample, item) != item:
+    unknown = _missing(np.asarray(column, dtype=object))
+    for sample, item, lost in zip(np.asarray(whose, dtype=object).tolist(), column.tolist(), unknown, strict=True):
+        if not lost and of.setdefault(sample, item) != item:
             raise ValueError(f"{name} of sample {sample!r} is both {of[sample]!r} and {item!r}; it must be one class")
+    if not of:
+        raise ValueError(f"{name} is missing in every row; leave label out, or give some samples a class")
     try:
         classes = tuple(sorted(set(of.values())))
     except TypeError as error:
         raise ValueError(f"{name} mixes types that have no order; write all classes as text or as numbers") from error
-    return classes, torch.tensor([classes.index(of[sample]) for sample in ids])
+    return classes, torch.tensor([classes.index(of[sample]) if sample in of else -1 for sample in ids])

@@ -97,6 +97,7 @@ class ModelConfig:
     drop_path: float = 0.0  # stochastic depth of the last block; grows linearly from 0 at the first
     init: str = "torch"  # of the weights: PyTorch's own, or one of INITS (deviation D43)
     spread: bool = False  # RoMAE says how sure it is: 2 P numbers a hidden token, for `gaussian_loss`
+    alone: bool = False  # a hidden token sees the visible ones only, so that no answer depends on what else is asked
 
     def __post_init__(self):
         for name in ("patch", "axes"):
@@ -106,6 +107,7 @@ class ModelConfig:
         checks.choice("init", self.init, INITS)
         checks.kind("cls", self.cls, bool)
         checks.kind("spread", self.spread, bool)
+        checks.kind("alone", self.alone, bool)
         checks.kind("positions", self.positions, PositionEncoding)
         for name in ("encoder", "decoder"):
             stack = getattr(self, name)
@@ -308,8 +310,11 @@ class RoMAE(nn.Module):
         hidden = take(tokens.positions, where.hidden)  # (B, M, D)
         x = self.project(x).float()
         x = torch.cat((x, self.mask_token.expand(*hidden.shape[:2], -1)), dim=1)  # (B, V' + M, E)
-        if pad is not None or where.hidden_pad is not None:
-            pad = torch.cat((_or_false(pad, positions), _or_false(where.hidden_pad, hidden)), dim=1)
+        unseen = where.hidden_pad
+        if self.config.alone:
+            unseen = torch.ones(hidden.shape[:2], dtype=torch.bool, device=hidden.device)
+        if pad is not None or unseen is not None:
+            pad = torch.cat((_or_false(pad, positions), _or_false(unseen, hidden)), dim=1)
         x = self.decoder(x, torch.cat((positions, hidden), dim=1), pad, record, "decoder")
         return self.head(x[:, -hidden.shape[1] :])
 
@@ -455,7 +460,8 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
     batch   samples at a time
 
     Places asked together see one another, as hidden tokens do in training: answers depend a little on what else is
-    asked. Raises TypeError for another model, ValueError for positions that do not fit.
+    asked, except of a model that was made with `alone`. Raises TypeError for another model, ValueError for positions
+    that do not fit.
     """
     checks.kind("model", model, RoMAE)
     checks.kind("tokens", tokens, Tokens)
@@ -480,16 +486,17 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
         model.train(was)
 
 
-def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False) -> None:
+def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False, notes: dict | None = None) -> None:
     """Weights and configuration in one safetensors file, written whole or not at all; half: in 16 bits, half the size.
     The same model gives the same bytes.
+    notes: anything else that JSON can hold, for `notes_of`.
 
     Raises TypeError for any other model, ValueError for weights that are not finite, OSError naming the path."""
     if type(model) not in (RoMAE, RoMAEPredictor):
         raise TypeError(f"model is of type {type(model).__name__}; save takes RoMAE and RoMAEPredictor")
     checks.kind("path", path, str | PathLike)
     checks.kind("half", half, bool)
-    about = {"class": type(model).__name__, "config": asdict(model.config)}
+    about = {"class": type(model).__name__, "config": asdict(model.config), "notes": notes}
     if isinstance(model, RoMAEPredictor):
         about["head"] = {"outputs": model.head[-1].out_features, "pool": model.pool}
     weights = {name: (t.half() if half else t).detach().cpu().contiguous() for name, t in model.state_dict().items()}
@@ -520,6 +527,12 @@ def load(path: Path | str) -> RoMAE | RoMAEPredictor:
         model = RoMAE(config) if about["class"] == "RoMAE" else RoMAEPredictor(config, **about["head"])
     model.load_state_dict({name: t.float() for name, t in weights.items()}, assign=True)
     return model.eval()
+
+
+def notes_of(path: Path | str) -> dict | None:
+    """The notes that `save` has put into a file beside the model."""
+    with safe_open(path, "pt") as file:
+        return json.loads(file.metadata()["romae_lite"]).get("notes")
 
 
 def normalised(target: Tensor) -> Tensor:

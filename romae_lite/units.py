@@ -61,7 +61,7 @@ def suggest_unit(times: Sequence | np.ndarray, *, head_dim: int = 60, p: float =
     if head_dim % 2:
         raise ValueError(f"head_dim is {head_dim}; it must be even")
     series = [np.unique(one) for one in _listed(times)]
-    gaps = np.concatenate([np.empty(0), *(np.diff(one) for one in series)])
+    gaps = neighbours(series)
     if not len(gaps):
         raise ValueError("times has no series with two different times; a unit needs neighbours")
     unit = float(np.median(gaps))
@@ -74,6 +74,11 @@ def suggest_unit(times: Sequence | np.ndarray, *, head_dim: int = 60, p: float =
     for problem in problems:
         warnings.warn(problem, stacklevel=2)
     return Unit(value=unit, shortest=shortest, longest=longest, span=span, reach=reach, problems=tuple(problems))
+
+
+def neighbours(series: Sequence[np.ndarray]) -> np.ndarray:
+    """The distances between neighbouring different times of each series (N_b,), all of them in one array."""
+    return np.concatenate([np.empty(0), *(np.diff(np.unique(one)) for one in series)])
 
 
 def _problems(unit: float, span: float, reach: float) -> list[str]:

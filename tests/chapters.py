@@ -26,6 +26,7 @@ SMALL = {
     "11_tiny_imagenet": {"per_class": 12, "epochs": 1, "pretrain_epochs": 1, "painter_epochs": 1},
     "12_esc50": {"epochs": 1, "pretrain_epochs": 1, "listen_epochs": 1, "n_train": 60},
     "13_speed": {"encoder": "24x2x1x24", "batch": 2, "rounds": 1},
+    "14_your_own_series": {"gap_steps": 10, "class_steps": 5, "n_stars": 60},
 }
 
 

@@ -1,0 +1,861 @@
+"""RoMAE for your own series, by scikit-learn's conventions: fill gaps with error bars, tell classes apart.
+
+    tokens, scale = from_table(table, id="star", time="day", value="flux", label="kind")
+    mean, deviation = Interpolator().fit(tokens, scale).predict(at=[10.5, 11.0])
+    kinds = Classifier().fit(tokens, scale=scale).predict(tokens, scale=scale)
+
+Size, window, steps and encoding are chosen from the data and shown by `summary()`. Some series or points are held out
+of every fit: half of them choose the step to stop at and the width of the band, the others are what is reported, beside
+what a simple method makes of the same points.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as error:
+    raise ImportError("the estimators need scikit-learn: pip install scikit-learn, or romae-lite[tables]") from error
+
+from . import checks
+from .batching import by_length, spacing, trim
+from .devices import device_of, sent
+from .frames import Scale
+from .masking import hide, split, take
+from .model import (
+    ModelConfig,
+    RoMAE,
+    RoMAEPredictor,
+    count_parameters,
+    gaussian_loss,
+    load,
+    masked_loss,
+    notes_of,
+    reconstruction_loss,
+    save,
+    size,
+)
+from .rope import PositionEncoding, turning
+from .tokens import Tokens, collate
+from .training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_build
+
+Z68, Z95 = 1.0, 1.959964  # of a normal distribution: 68.3 % and 95 % lie within so many deviations
+
+
+# What the model eats ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standard:
+    """The units of a fitted model: of time, and mean and deviation of each channel, (C, P)."""
+
+    unit: float
+    channels: tuple[str, ...]
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    def stated(self, tokens: Tokens, scale: Scale | None) -> Tokens:
+        """Tokens that come in the units of a scale, in these."""
+        given = _plain(tokens, scale)
+        if unknown := set(given.channels) - set(self.channels):
+            raise ValueError(f"channel {sorted(unknown)[0]!r} is unknown; the model has {', '.join(self.channels)}")
+        number = torch.tensor([self.channels.index(name) for name in given.channels])[_channel(tokens)]  # (B, N)
+        shift, stretch = (torch.from_numpy(a) for a in (self.mean, self.deviation))
+        old = _channel(tokens)
+        raw = tokens.values.double() * torch.from_numpy(given.deviation)[old] + torch.from_numpy(given.mean)[old]
+        positions = tokens.positions.clone()
+        positions[..., 0] *= given.unit / self.unit
+        if positions.shape[-1] > 1 and len(self.channels) > 1:
+            positions[..., 1] = number.double()
+        elif len(self.channels) > 1:
+            positions = torch.cat((positions, number[..., None].double()), dim=-1)
+        values = (raw - shift[number]) / stretch[number]
+        return Tokens(values=values, positions=positions, pad=tokens.pad)
+
+
+def _channel(tokens: Tokens) -> Tensor:
+    """The number of each token's channel, (B, N) long."""
+    if tokens.positions.shape[-1] == 1:
+        return torch.zeros(tokens.values.shape[:2], dtype=torch.long)
+    return tokens.positions[..., 1].long()
+
+
+def _plain(tokens: Tokens, scale: Scale | None) -> Standard:
+    """The units that tokens are in: a scale's, or those they were given in."""
+    if scale is None:
+        channels = tuple(map(str, range(int(_channel(tokens).max()) + 1)))
+        shape = (len(channels), tokens.values.shape[-1])
+        return Standard(unit=1.0, channels=channels, mean=np.zeros(shape), deviation=np.ones(shape))
+    return Standard(
+        unit=scale.unit, channels=scale.channels, mean=scale.mean[:, None], deviation=scale.deviation[:, None]
+    )
+
+
+def _measured(tokens: Tokens, scale: Scale | None) -> Standard:
+    """The scale's units; without one those of the tokens themselves."""
+    found, channel = _plain(tokens, scale), _channel(tokens)
+    if scale is not None:
+        return found
+    mean, deviation = found.mean.copy(), found.deviation.copy()
+    for c in range(len(mean)):
+        values = tokens.values[tokens.real & (channel == c)].double().numpy()
+        if len(values):
+            mean[c], spread = values.mean(0), values.std(0)
+            deviation[c] = np.where(spread > 1e-12 * np.abs(mean[c]), spread, 1.0)
+    return Standard(unit=float(spacing(tokens)[0]), channels=found.channels, mean=mean, deviation=deviation)
+
+
+def _given(X: Any, scale: Scale | None) -> Tokens:
+    """Tokens, from tokens, a list of pairs (times, values), or an array (n, T) of evenly spaced values."""
+    checks.kind("scale", scale, Scale | None)
+    if not isinstance(X, Tokens):
+        if scale is not None:
+            raise TypeError(f"X is a {type(X).__name__}; a scale belongs to tokens, both from `from_table`")
+        pairs = [(np.arange(len(row)), row) for row in X] if isinstance(X, np.ndarray) else list(X)
+        samples = []
+        for i, pair in enumerate(pairs):
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise TypeError(f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)")
+            times, values = (np.asarray(a, dtype=np.float64) for a in pair)
+            values = values.reshape(len(values), -1)
+            there = ~np.isnan(values).any(1)
+            if not there.any():
+                raise ValueError(f"X[{i}] has no value; leave it out")
+            samples.append((values[there], times[there, None]))
+        X = collate(samples)
+    axes = X.positions.shape[-1]
+    if axes > 2:
+        raise ValueError(f"X has positions of {axes} axes; series have time, and the number of the channel if several")
+    return X.to("cpu")
+
+
+def _encoding(span: float, size_, axes: int) -> PositionEncoding:
+    """RoPE whose slowest turning pair needs about twice the span of a window, in units, to come round."""
+    pairs = size_.head_dim // (2 * axes)
+    slow = turning(2 * pairs, 0.75) - 1
+    base = (max(span, 10) / np.pi) ** (pairs / max(slow, 1))
+    return PositionEncoding(base=float(np.clip(base, 10, 1e5)))
+
+
+def _size(values: int, axes: int):
+    """Small for few values, larger for many."""
+    return (
+        size("32x2x2x128") if values < 4000 and axes == 1 else size("64x4x3x256" if values > 200_000 else "48x3x2x192")
+    )
+
+
+def _recipe(samples: int, steps: int, batch: int, lr: float) -> Recipe:
+    per_epoch = max(1, -(-samples // batch))
+    epochs = max(1, round(steps / per_epoch))
+    warmup = min(epochs * per_epoch // 2, max(1, epochs * per_epoch // 20))
+    return Recipe(epochs=epochs, batch=batch, lr=lr, optimizer="muon", warmup=warmup)
+
+
+def _log(verbose: bool) -> Callable | None:
+    return printer(every=10) if verbose else None
+
+
+def _cut(values: Tensor, positions: Tensor, window: int) -> list[tuple[Tensor, Tensor]]:
+    """A series (N, P), (N, D) as overlapping windows, each beginning at time 0."""
+    last, step = max(0, len(values) - window), max(1, window // 4)
+    starts = sorted({*range(0, last + 1, step), last})
+    return [_from_zero(values[s : s + window], positions[s : s + window]) for s in starts]
+
+
+def _from_zero(values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    positions = positions.clone()
+    positions[:, 0] -= positions[0, 0].item()
+    return values, positions
+
+
+def gaps(batch: Tokens, generator: torch.Generator, ratio: tuple[float, float] = (0.1, 0.9)) -> Tensor:
+    """Which tokens to hide, (B, N) bool: a random share of each series, scattered in one half of the series and in one
+    stretch of time in the other (of one channel only, as far as it goes, where there are several)."""
+    scattered = hide(batch.real, ratio=ratio, generator=generator)
+    rows, n = batch.real.shape
+    count = scattered.sum(1, keepdim=True)
+    centre = (torch.rand(rows, 1, generator=generator) * batch.real.sum(1, keepdim=True)).long()  # (B, 1)
+    rank = (batch.positions[..., 0] - batch.positions[..., 0].gather(1, centre)).abs()
+    channel = _channel(batch)
+    other = (channel != channel.gather(1, centre)) & (torch.rand(rows, 1, generator=generator) < 0.5)
+    rank = rank + other * (1 + rank.max(1, keepdim=True).values)
+    stretch = rank.masked_fill(~batch.real, torch.inf).argsort(1).argsort(1) < count
+    return torch.where(torch.rand(rows, 1, generator=generator) < 0.5, stretch, scattered)
+
+
+def _level(values: Tensor, channel: Tensor, visible: Tensor, channels: int) -> Tensor:
+    """(B, N, 1): the mean of the visible values of each token's channel; 0 where it has none."""
+    level = torch.zeros_like(values)
+    for c in range(channels):
+        mine = channel == c
+        seen = visible & mine
+        mean = (values[..., 0] * seen).sum(1) / seen.sum(1).clamp(min=1)  # (B,)
+        level[..., 0] += mine * mean[:, None]
+    return level
+
+
+class _Best:
+    """Early stopping: keeps the weights of the best step, and says when there was none for long."""
+
+    def __init__(self, measure: Callable[[nn.Module], float], patience: int):
+        self.measure, self.patience = measure, patience
+        self.value, self.weights, self.waited, self.step, self.asked = np.inf, None, 0, 0, 0
+
+    def __call__(self, model: nn.Module) -> dict[str, float]:
+        value = self.measure(model)
+        self.waited, self.asked = self.waited + 1, self.asked + 1
+        if value < self.value:
+            self.value, self.waited, self.step = value, 0, self.asked
+            self.weights = {name: t.detach().clone() for name, t in model.state_dict().items()}
+        return {"held_out": value}
+
+    def __bool__(self) -> bool:
+        return self.waited >= self.patience
+
+
+# Gaps ---------------------------------------------------------------------------------------------------------------
+
+
+class Interpolator(BaseEstimator):
+    """Fills any gap of irregular series, and says how sure it is.
+
+    size      of encoder and decoder, as `size` takes it; None: by the number of values
+    window    tokens that the model sees at once; longer series are seen through overlapping windows
+    steps     of training at most; None: by the number of values
+    lr        peak learning rate, of Muon
+    batch     windows a step
+    local     True: values are taken relative to the mean of what is seen of their window; None: where the windows'
+              means make up more than half of the variance
+    seed      of everything that is random
+    device    "cpu", "cuda" or "mps"; None: the best there is
+    verbose   shows progress, and the result on held-out points
+
+    After fit: model_ (a `RoMAE`), standard_ (units), history_, report_ (errors and coverage on held-out points).
+    """
+
+    def __init__(self, *, size=None, window=96, steps=None, lr=5e-3, batch=32, local=None, seed=0, device=None,
+                 verbose=True):  # fmt: skip
+        self.size, self.window, self.steps, self.lr, self.batch = size, window, steps, lr, batch
+        self.local, self.seed, self.device, self.verbose = local, seed, device, verbose
+
+    def fit(self, X, scale: Scale | None = None) -> "Interpolator":
+        """X: tokens with their scale, as `from_table` gives them; or a list of pairs (times, values).
+
+        ValueError where no series has two values, or all together fewer than 20."""
+        began = time.monotonic()
+        self._check()
+        tokens = _given(X, scale)
+        if tokens.values.shape[-1] > 1:
+            raise ValueError(
+                f"X has {tokens.values.shape[-1]} values a token; give each channel tokens of its own: from_table does"
+            )
+        self.standard_ = _measured(tokens, scale)
+        self._data = tokens, scale
+        series = _series(self.standard_.stated(tokens, scale))
+        total = sum(len(v) for v, _ in series)
+        if total < 20 or max(len(v) for v, _ in series) < 2:
+            raise ValueError(f"X has {total} values in {len(series)} series; 20 are needed, two of them in one series")
+        train, choose, report = _held_out(series, self.seed)
+        windows = [w for s in train for w in _cut(*s, self.window) if len(w[0]) > 1]
+        data = collate(windows)
+        axes, channels = data.positions.shape[-1], len(self.standard_.channels)
+        self._fix_level(data, channels)
+        shape = _size(total, axes) if self.size is None else size(self.size)
+        span = float(data.positions[..., 0].amax(1).median())
+        config = ModelConfig(
+            patch=1, axes=axes, encoder=shape, decoder=shape, cls=axes > 1, positions=_encoding(span, shape, axes),
+            spread=True, alone=True,
+        )  # fmt: skip
+        self.model_ = seeded_build(self.seed, lambda: RoMAE(config))
+        steps = self.steps or int(np.clip(total // 16, 500, 3000))
+        recipe = _recipe(len(data), steps, self.batch, self.lr)
+        lengths = data.real.sum(1)
+
+        def loss(model, batch, generator):
+            batch = trim(batch)
+            hidden = gaps(batch, generator)
+            return masked_loss(model, self._levelled(batch, hidden), hidden, gaussian_loss)
+
+        best, logs = _Best(lambda model: self._likelihood(model, choose), patience=8), min(30, steps)
+        self.history_, show = [], _log(self.verbose)
+
+        def log(entry):
+            self.history_.append(entry)
+            if show:
+                show(entry)
+
+        try:
+            fit(self.model_, data, loss, recipe, seed=self.seed, validate=best, logs=logs, log=log, device=self.device,
+                stop=lambda: bool(best), order=lambda generator: by_length(lengths, self.batch, generator))  # fmt: skip
+        except Interrupted:  # nothing better for long
+            pass
+        self.model_.load_state_dict(best.weights)
+        self.stretch_ = 1.0
+        z = np.concatenate([np.abs(y - m) / d for y, m, d in self._answers(choose)])
+        self.stretch_ = float(np.quantile(z, 0.6827)) if len(z) >= 20 else 1.0
+        self._measure(report)
+        self.report_ |= {
+            "series": len(series), "values": total, "windows": len(data), "steps": self.history_[-1]["step"],
+            "most_steps": recipe.epochs * -(-len(data) // self.batch), "parameters": count_parameters(self.model_),
+            "span": span, "base": config.positions.base, "size": f"{shape.dim}x{shape.heads}x{shape.depth}x{shape.ff}",
+            "seconds": time.monotonic() - began,
+        }  # fmt: skip
+        if self.verbose:
+            print(self._line())
+        return self
+
+    def predict(self, X=None, scale: Scale | None = None, *, at, channel: str | None = None, id=None):
+        """Mean and standard deviation of what would be measured at any times, in the data's own units.
+
+        X, scale  series to fill; None: those of the fit
+        at        times (M,), the same for every series, or a list of one array for each; in the data's units, dates
+                  where it has dates
+        channel   which to ask for, where there are several
+        id        of the one series that is meant, as in the table
+
+        Returns two arrays: (M,) of one series, (B, M) of several, two lists where `at` is one. What is asked together
+        does not matter. UserWarning for times outside a series: nothing there was learnt.
+        """
+        check_is_fitted(self, "model_")
+        if X is None:
+            if self._data is None:
+                raise ValueError("X is None, but a saved model carries no series; give tokens, and their scale")
+            X, scale = self._data
+        tokens = _given(X, scale)
+        if len(self.standard_.channels) > 1:
+            checks.choice("channel", channel, self.standard_.channels)
+        c = self.standard_.channels.index(channel) if channel is not None and len(self.standard_.channels) > 1 else 0
+        series, which = _series(self.standard_.stated(tokens, scale)), range(len(tokens))
+        if id is not None:
+            names = range(len(tokens)) if scale is None else scale.ids
+            checks.choice("id", id, list(names))
+            which = [list(names).index(id)]
+        each = isinstance(at, list) and len(at) > 0 and np.ndim(at[0]) == 1
+        if each and len(at) != len(which):
+            raise ValueError(f"at has {len(at)} arrays of times; there are {len(which)} series")
+        asked, outside = [], 0
+        for i, b in enumerate(which):
+            when = self._positions(scale, b, at[i] if each else at)
+            times = series[b][1][:, 0]
+            outside += int(((when < times[0] - 1e-9) | (when > times[-1] + 1e-9)).sum())
+            asked.append(_places(when, c, len(self.standard_.channels)))
+        if outside:
+            warnings.warn(
+                f"{outside} of {sum(map(len, asked))} times lie before the first or after the last value of their "
+                "series: nothing was learnt there, and neither mean nor band can be trusted",
+                stacklevel=2,
+            )
+        answers = self._ask([series[b] for b in which], asked)
+        mean = [m * self.standard_.deviation[c, 0] + self.standard_.mean[c, 0] for m, _ in answers]
+        deviation = [s * self.standard_.deviation[c, 0] for _, s in answers]
+        if len(which) == 1 and not each:
+            return mean[0], deviation[0]
+        return (mean, deviation) if each else (np.stack(mean), np.stack(deviation))
+
+    def score(self, X=None, scale: Scale | None = None) -> float:
+        """R²: the share of the variance explained where a random half of every series is hidden; 1 at best."""
+        check_is_fitted(self, "model_")
+        X, scale = self._data if X is None else (X, scale)
+        series = [s for s in _series(self.standard_.stated(_given(X, scale), scale)) if len(s[0]) > 1]
+        y, mean, _ = map(np.concatenate, zip(*self._answers(_hidden(series, self.seed, 0.5)), strict=True))
+        return float(1 - np.mean((y - mean) ** 2) / np.var(y))
+
+    def summary(self) -> str:
+        """What was chosen, and how good it is, in lines."""
+        check_is_fitted(self, "model_")
+        r = self.report_
+        taken = "relative to their window's mean" if self.local_ else "as they are"
+        lines = [
+            f"data      {r['series']} series, {r['values']} values, channels {', '.join(self.standard_.channels)}",
+            f"unit      {self.standard_.unit:.6g} of time is one unit of position",
+            f"window    {self.window} tokens, {r['span']:.4g} units; {r['windows']} windows to train on",
+            f"values    standardised, {taken}",
+            f"model     {r['size']} twice, {r['parameters']} weights, RoPE base {r['base']:.4g}",
+            f"training  {r['steps']} of {r['most_steps']} steps of {self.batch}, lr {self.lr:g}, {r['seconds']:.0f} s",
+            self._line(),
+        ]
+        return "\n".join(lines)
+
+    def save(self, path: Path | str) -> None:
+        """Weights, units and report in one file. The series are not in it."""
+        check_is_fitted(self, "model_")
+        s = self.standard_
+        standard = {"unit": s.unit, "channels": s.channels, "mean": s.mean.tolist(), "deviation": s.deviation.tolist()}
+        save(self.model_, path, notes={
+            "estimator": "Interpolator", "parameters": self.get_params(), "standard": standard, "report": self.report_,
+            "local": self.local_, "within": self.within_, "stretch": self.stretch_, "history": self.history_,
+        })  # fmt: skip
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Interpolator":
+        """What `save` has written: predicts for tokens that it is given."""
+        model, notes = _loaded(path, "Interpolator")
+        self = cls(**notes["parameters"])
+        self.model_, self.standard_, self._data = model, _standard(notes["standard"]), None
+        self.local_, self.within_, self.stretch_ = notes["local"], notes["within"], notes["stretch"]
+        self.report_, self.history_ = notes["report"], notes["history"]
+        return self
+
+    # Inside ---------------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        checks.whole("window", self.window, 8)
+        for name, value in (("steps", self.steps or 1), ("batch", self.batch)):
+            checks.whole(name, value, 1)
+        checks.kind("local", self.local, bool | None)
+        checks.kind("verbose", self.verbose, bool)
+        checks.whole("seed", self.seed, 0)
+
+    def _fix_level(self, data: Tokens, channels: int) -> None:
+        """Whether windows have levels of their own, and the deviation around them."""
+        around = data.values - _level(data.values, _channel(data), data.real, channels)
+        total, within = (float(v[data.real].double().var(correction=0)) for v in (data.values, around))
+        self.local_ = within < 0.5 * total if self.local is None else self.local
+        self.within_ = max(within, 1e-12) ** 0.5 if self.local_ else 1.0
+
+    def _levelled(self, batch: Tokens, hidden: Tensor) -> Tokens:
+        if not self.local_:
+            return batch
+        level = _level(batch.values, _channel(batch), batch.real & ~hidden, len(self.standard_.channels))
+        return batch.carrying((batch.values - level) / self.within_)
+
+    @torch.no_grad()
+    def _raw(self, model: RoMAE, series: list, asked: list) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Mean and logarithm of the variance, standardised, at positions asked[b] (M_b, D) of each series."""
+        rows = []  # (sample, first token of its window, which of the asked)
+        for b, ((_, x), at) in enumerate(zip(series, asked, strict=True)):
+            step, last = max(1, self.window // 4), max(0, len(x) - self.window)
+            near = torch.searchsorted(x[:, 0].contiguous(), at[:, 0].contiguous())
+            start = ((near - self.window * 3 // 8) // step * step).clamp(0, last)
+            for s in start.unique().tolist():
+                rows += [(b, s, index) for index in (start == s).nonzero()[:, 0].split(64)]
+        rows.sort(key=lambda row: (min(self.window, len(series[row[0]][0])), len(row[2])))
+        found = [np.empty((2, len(at))) for at in asked]
+        model.eval()
+        for i in range(0, len(rows), 64):
+            part = rows[i : i + 64]
+            samples, counts = [], []
+            for b, s, index in part:
+                v, x = (a[s : s + self.window] for a in series[b])
+                values, at = torch.cat((v, v.new_zeros(len(index), 1))), torch.cat((x, asked[b][index]))
+                at[:, 0] -= x[0, 0].item()
+                samples.append((values, at))
+                counts.append(len(v))
+            batch = collate(samples)
+            hidden = batch.real & (torch.arange(batch.values.shape[1]) >= torch.tensor(counts)[:, None])
+            level = torch.zeros_like(batch.values)
+            if self.local_:
+                level = _level(batch.values, _channel(batch), batch.real & ~hidden, len(self.standard_.channels))
+                batch = batch.carrying((batch.values - level) / self.within_)
+            where, device = split(hidden, batch.real), device_of(model)
+            out = model(batch.to(device), where.to(device)).double().cpu()
+            for (b, _, index), answer, base, k in zip(part, out, level.double(), counts, strict=True):
+                m, index = len(index), index.numpy()
+                found[b][0, index] = (answer[:m, 0] * self.within_ + base[k : k + m, 0]).numpy()
+                found[b][1, index] = (answer[:m, 1].clamp(-14, 14) + 2 * np.log(self.within_)).numpy()
+        return [(f[0], f[1]) for f in found]
+
+    def _ask(self, series: list, asked: list) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Mean and calibrated deviation."""
+        return [(m, np.exp(v / 2) * self.stretch_) for m, v in self._raw(self.model_, series, asked)]
+
+    def _answers(self, questions: list, model=None) -> list[tuple]:
+        """Truth, mean and deviation of what is hidden in each of (visible, hidden) pairs of series."""
+        answers = self._ask([seen for seen, _ in questions], [x for _, (_, x) in questions])
+        return [(y[:, 0].double().numpy(), m, d) for (_, (y, _)), (m, d) in zip(questions, answers, strict=True)]
+
+    def _likelihood(self, model: RoMAE, questions: list) -> float:
+        """What early stopping looks at: the mean negative log-likelihood of held-out points."""
+        raw = self._raw(model, [seen for seen, _ in questions], [x for _, (_, x) in questions])
+        mean, log_variance = (np.concatenate(part) for part in zip(*raw, strict=True))
+        y = np.concatenate([y[:, 0].double().numpy() for _, (y, _) in questions])
+        return float(np.mean((y - mean) ** 2 * np.exp(-log_variance) + log_variance) / 2)
+
+    def _measure(self, questions: list) -> None:
+        """Errors of RoMAE, of straight lines and of the mean on the same points; coverage; blindness to time."""
+        y, mean, deviation = map(np.concatenate, zip(*self._answers(questions), strict=True))
+        straight = np.concatenate([_straight(seen, x) for seen, (_, x) in questions])
+        generator = torch.Generator().manual_seed(mixed(self.seed, 5))
+        shuffled = [((v[torch.randperm(len(v), generator=generator)], x), h) for (v, x), h in questions]
+        blind = np.concatenate([m for _, m, _ in self._answers(shuffled)])
+        factor = float(self.standard_.deviation[0, 0]) if len(self.standard_.channels) == 1 else 1.0
+        error, z = lambda found: factor * float(np.sqrt(np.mean((found - y) ** 2))), np.abs(y - mean) / deviation
+        self.report_ = {
+            "points": len(y), "romae": error(mean), "linear": error(straight), "shuffled": error(blind),
+            "mean": factor * float(np.std(y)), "in_68": float((z <= Z68).mean()), "in_95": float((z <= Z95).mean()),
+            "in_units": len(self.standard_.channels) == 1,
+        }  # fmt: skip
+        if self.report_["shuffled"] < 1.05 * self.report_["romae"]:
+            warnings.warn(
+                f"with the values shuffled among their times the error is {self.report_['shuffled']:.3g}, with the "
+                f"right times {self.report_['romae']:.3g}: the model makes nothing of the times. The unit of position "
+                f"({self.standard_.unit:.3g} of time) may be wrong (see suggest_unit), or the values do not depend on "
+                "time",
+                stacklevel=3,
+            )
+
+    def _line(self) -> str:
+        r = self.report_
+        words = "in the data's unit" if r["in_units"] else "in deviations of a channel"
+        lost = "" if r["romae"] < r["linear"] else ". Straight lines do as well or better: use them"
+        return (
+            f"held out  {r['points']} points, root mean square error {words}: linear interpolation {r['linear']:.3g}, "
+            f"RoMAE {r['romae']:.3g}{lost}\n"
+            f"band      {r['in_68']:.0%} of them in the 68 % band, {r['in_95']:.0%} in the 95 % band"
+        )
+
+    def _positions(self, scale: Scale | None, sample: int, times: Any) -> Tensor:
+        """Times in the data's units as positions of the model, (M,)."""
+        if scale is None:
+            found = torch.as_tensor(np.asarray(times, dtype=np.float64)) / self.standard_.unit
+        else:
+            name = scale.channels[0]
+            found = scale.positions(sample, times, name)[:, 0] * (scale.unit / self.standard_.unit)
+        if found.ndim != 1 or not len(found) or not found.isfinite().all():
+            raise ValueError(f"at has shape {tuple(found.shape)}; it must be (M,) finite times")
+        return found
+
+
+def _series(tokens: Tokens) -> list[tuple[Tensor, Tensor]]:
+    """Each sample without padding, in order of time: values (N, P), positions (N, D)."""
+    found = []
+    for values, positions, real in zip(tokens.values, tokens.positions, tokens.real, strict=True):
+        order = positions[real][:, 0].argsort(stable=True)
+        found.append((values[real][order], positions[real][order]))
+    return found
+
+
+def _places(when: Tensor, channel: int, channels: int) -> Tensor:
+    if channels == 1:
+        return when[:, None]
+    return torch.stack((when, torch.full_like(when, channel)), dim=-1)
+
+
+def _hidden(series: list, seed: int, ratio=(0.1, 0.9)) -> list[tuple]:
+    """Each series with a part of it hidden, as pairs (visible, hidden)."""
+    batch, generator = collate(series), seeded(seed, 6)
+    mask = hide(batch.real, ratio=ratio, generator=generator) if isinstance(ratio, float) else gaps(batch, generator)
+    found = []
+    for (v, x), h in zip(series, mask, strict=True):
+        h = h[: len(v)]
+        found.append(((v[~h], x[~h]), (v[h], x[h])))
+    return found
+
+
+def _held_out(series: list, seed: int) -> tuple[list, list, list]:
+    """What to train on; what chooses and what reports, as pairs (visible, hidden).
+
+    Of ten series and more a tenth each, at most 500, with random gaps; of fewer a tenth of the points each, in
+    stretches of one to eight.
+    """
+    rng = np.random.default_rng([seed, 7])
+    long = [i for i, (v, _) in enumerate(series) if len(v) > 1]
+    if len(long) >= 10:
+        order, part = rng.permutation(long), min(500, max(2, len(long) // 10))
+        choose, report, train = order[:part], order[part : 2 * part], order[2 * part :]
+        return (
+            [series[i] for i in train],
+            _hidden([series[i] for i in choose], mixed(seed, 1)),
+            _hidden([series[i] for i in report], mixed(seed, 2)),
+        )
+    train, pairs = [], ([], [])
+    for v, x in series:
+        ends = rng.integers(1, 9, len(v)).cumsum()
+        block = np.searchsorted(ends, np.arange(len(v)), side="right")
+        role = torch.from_numpy(rng.choice(3, block.max() + 1, p=(0.8, 0.1, 0.1))[block])
+        if (role == 0).sum() < 2:
+            role[:] = 0
+        seen = v[role == 0], x[role == 0]
+        train.append(seen)
+        for k in (1, 2):
+            if (role == k).any():
+                pairs[k - 1].append((seen, (v[role == k], x[role == k])))
+    if not all(pairs):
+        raise ValueError(f"X has {sum(len(v) for v, _ in series)} values; too few to hold some out")
+    return train, *pairs
+
+
+def _straight(seen: tuple, at: Tensor) -> np.ndarray:
+    """Linear interpolation within each channel, constant beyond its ends, 0 (the mean) where it has nothing."""
+    (v, x), found = seen, np.zeros(len(at))
+    for c in at[:, 1].unique().tolist() if at.shape[1] > 1 else (None,):
+        asked = at[:, 1] == c if c is not None else torch.ones(len(at), dtype=torch.bool)
+        mine = x[:, 1] == c if c is not None else torch.ones(len(x), dtype=torch.bool)
+        if mine.any():
+            found[asked.numpy()] = np.interp(at[asked, 0].numpy(), x[mine, 0].numpy(), v[mine, 0].numpy())
+    return found
+
+
+def _standard(notes: dict) -> Standard:
+    arrays = {name: np.array(notes[name]) for name in ("mean", "deviation")}
+    return Standard(unit=notes["unit"], channels=tuple(notes["channels"]), **arrays)
+
+
+def _loaded(path, name: str):
+    model, notes = load(path), notes_of(path)
+    if not notes or notes.get("estimator") != name:
+        raise ValueError(f"{path} is no saved {name}, but {(notes or {}).get('estimator', 'a bare model')}")
+    return model, notes
+
+
+# Classes ------------------------------------------------------------------------------------------------------------
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """Tells series apart: learns to fill gaps on all series, then the classes from those that have one.
+
+    pretrain  False: learns the classes only
+    size      of the encoder, as `size` takes it; None: by the number of values
+    longest   tokens of a series that are looked at; of longer series every second, third ... one
+    steps     of each of the two stages; None: 300 to 1000, by the number of series
+    lr        peak learning rate, of Muon
+    batch     series a step
+    holdout   share of the labelled series that is held out and reported on; 0: none
+    seed, device, verbose: as in `Interpolator`
+
+    After fit: classes_, model_ (a `RoMAEPredictor`), standard_ (units), history_, report_ (accuracies on
+    held-out series).
+    """
+
+    def __init__(self, *, pretrain=True, size=None, longest=192, steps=None, lr=3e-3, batch=32, holdout=0.2, seed=0,
+                 device=None, verbose=True):  # fmt: skip
+        self.pretrain, self.size, self.longest, self.steps, self.lr = pretrain, size, longest, steps, lr
+        self.batch, self.holdout, self.seed, self.device, self.verbose = batch, holdout, seed, device, verbose
+
+    def fit(self, X, y=None, scale: Scale | None = None) -> "Classifier":
+        """X: tokens with their scale, as `from_table` gives them; a list of pairs (times, values); or an array (n, T).
+
+        y: classes (n,), None or NaN where unknown; None altogether: those of the table. ValueError for fewer than two
+        classes."""
+        began = time.monotonic()
+        self._check()
+        if isinstance(y, Scale):
+            raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
+        tokens = _given(X, scale)
+        known, names = self._labels(tokens, y, scale)
+        self.classes_, code = np.unique(names[known], return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has {len(self.classes_)} class; telling classes apart takes two")
+        self.standard_ = _measured(tokens, scale)
+        vars(self).pop("within_", None)
+        data = self._seen(tokens, scale)
+        rows, held = np.flatnonzero(known), np.empty(0, dtype=int)
+        label = np.full(len(tokens), -1)
+        label[rows] = code
+        test = round(self.holdout * len(rows))
+        if test >= len(self.classes_) and np.bincount(code).min() >= 2 and len(rows) - test >= len(self.classes_):
+            rows, held = train_test_split(rows, test_size=test, stratify=code, random_state=self.seed)
+        axes = data.positions.shape[-1]
+        shape = _size(int(data.real.sum()), axes) if self.size is None else size(self.size)
+        span = float((data.positions[..., 0] * data.real).amax(1).median())
+        config = ModelConfig(
+            patch=data.values.shape[-1], axes=axes, encoder=shape, decoder=shape,
+            positions=_encoding(span, shape, axes), dropout=0.1,
+        )  # fmt: skip
+        others = np.setdiff1d(np.arange(len(tokens)), held)
+        others = others[data.real.sum(1).numpy()[others] > 1]
+        steps = self.steps or int(np.clip(3 * len(others), 300, 1000))
+        self.model_ = seeded_build(self.seed, lambda: RoMAEPredictor(config, len(self.classes_), pool="mean"))
+        self.history_, log, options = [], _log(self.verbose), {"logs": min(20, steps), "device": self.device}
+        if self.pretrain and len(others):
+            first = seeded_build(self.seed, lambda: RoMAE(config))
+            self.history_ = self._trained(first, data[others], _pretraining, steps, log, options)
+            self.model_.start_from(first.cpu())
+        train = Tokens(values=data.values[rows], positions=data.positions[rows],
+                       pad=None if data.pad is None else data.pad[rows],
+                       aux={"label": torch.from_numpy(label[rows])})  # fmt: skip
+        self.history_ = self.history_ + self._trained(self.model_, train, _classifying, steps, log, options)
+        self.report_ = {"series": len(tokens), "labelled": len(rows), "held": len(held), "steps": steps, "span": span,
+                        "parameters": count_parameters(self.model_), "base": config.positions.base}  # fmt: skip
+        if len(held):
+            self._measure(data, rows, held, label)
+        self.report_["seconds"] = time.monotonic() - began
+        if self.verbose:
+            print(self._line())
+        return self
+
+    def predict_proba(self, X, scale: Scale | None = None) -> np.ndarray:
+        """Probabilities (n, K) of `classes_`."""
+        check_is_fitted(self, "model_")
+        return self._probabilities(self._seen(_given(X, scale), scale))
+
+    def predict(self, X, scale: Scale | None = None) -> np.ndarray:
+        """The most probable class of each series, (n,)."""
+        best = self.predict_proba(X, scale).argmax(1)
+        return self.classes_[best]
+
+    def score(self, X, y=None, scale: Scale | None = None) -> float:
+        """Accuracy, over the series whose class is known."""
+        check_is_fitted(self, "model_")
+        known, names = self._labels(_given(X, scale), y, scale)
+        return float((self.predict(X, scale)[known] == names[known]).mean())
+
+    def summary(self) -> str:
+        """What was chosen, and how good it is, in lines."""
+        check_is_fitted(self, "model_")
+        r = self.report_
+        lines = [
+            f"data      {r['series']} series, {r['labelled']} of them with a class to learn from, "
+            f"classes {', '.join(map(str, self.classes_))}",
+            f"unit      {self.standard_.unit:.6g} of time is one unit of position; a series is {r['span']:.4g} long",
+            f"model     {r['parameters']} weights, RoPE base {r['base']:.4g}",
+            f"training  {'pre-training and ' if self.pretrain else ''}{r['steps']} steps of {self.batch}, "
+            f"lr {self.lr:g}, {r['seconds']:.0f} s",
+            self._line(),
+        ]
+        return "\n".join(lines)
+
+    def save(self, path: Path | str) -> None:
+        """Weights, units, classes and report in one file. The series are not in it."""
+        check_is_fitted(self, "model_")
+        s = self.standard_
+        standard = {"unit": s.unit, "channels": s.channels, "mean": s.mean.tolist(), "deviation": s.deviation.tolist()}
+        save(self.model_, path, notes={
+            "estimator": "Classifier", "parameters": self.get_params(), "standard": standard, "report": self.report_,
+            "classes": self.classes_.tolist(), "history": self.history_, "within": vars(self).get("within_"),
+        })  # fmt: skip
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Classifier":
+        model, notes = _loaded(path, "Classifier")
+        self = cls(**notes["parameters"])
+        self.model_, self.standard_, self.classes_ = model, _standard(notes["standard"]), np.array(notes["classes"])
+        self.report_, self.history_ = notes["report"], notes["history"]
+        if notes["within"] is not None:
+            self.within_ = notes["within"]
+        return self
+
+    def _check(self) -> None:
+        checks.kind("pretrain", self.pretrain, bool)
+        checks.number("holdout", self.holdout, lambda v: 0 <= v < 1, "lie in [0, 1)")
+        for name, value in (("longest", self.longest), ("steps", self.steps or 1), ("batch", self.batch)):
+            checks.whole(name, value, 1)
+
+    @staticmethod
+    def _labels(tokens: Tokens, y, scale: Scale | None) -> tuple[np.ndarray, np.ndarray]:
+        """Which series have a class, and the classes, (n,) each."""
+        if y is None:
+            if "label" not in tokens.aux:
+                raise ValueError("y is None, and the tokens carry no label; give y, or label= in from_table")
+            code = tokens.aux["label"].numpy()
+            names = np.array(scale.labels)[code] if scale is not None and scale.labels else code
+            return code >= 0, names
+        names = np.asarray(y)
+        if names.shape != (len(tokens),):
+            raise ValueError(f"y has shape {names.shape}; it must be ({len(tokens)},), one class for each series")
+        known = np.array([item is not None and item == item for item in names.tolist()], dtype=bool)
+        return known, names
+
+    def _seen(self, tokens: Tokens, scale: Scale | None) -> Tokens:
+        """What the model gets: standardised, in order of time, from time 0, thinned where too long."""
+        samples = []
+        for v, x in _series(self.standard_.stated(tokens, scale)):
+            every = -(-len(v) // self.longest)
+            samples.append(_from_zero(v[::every], x[::every]))
+        data = collate(samples)
+        if data.values.shape[-1] > 1:
+            return data
+        # one value: what it is around its series' mean, and that mean, so that neither hides the other
+        level = _level(data.values, _channel(data), data.real, len(self.standard_.channels))
+        around = data.values - level
+        if not hasattr(self, "within_"):
+            self.within_ = float(around[data.real].double().std(correction=0)) or 1.0
+        return Tokens(values=torch.cat((around / self.within_, level), dim=-1), positions=data.positions, pad=data.pad)
+
+    def _trained(self, model: nn.Module, data: Tokens, loss, steps: int, log, options: dict) -> list[dict]:
+        lengths = data.real.sum(1)
+        recipe = _recipe(len(data), steps, self.batch, self.lr)
+        return fit(model, data, loss, recipe, seed=self.seed, log=log,
+                   order=lambda generator: by_length(lengths, self.batch, generator), **options)  # fmt: skip
+
+    @torch.no_grad()
+    def _probabilities(self, data: Tokens) -> np.ndarray:
+        self.model_.eval()
+        found = torch.empty(len(data), len(self.classes_))
+        for index in data.real.sum(1).argsort(stable=True).split(128):
+            found[index] = self.model_(trim(data[index]).to(device_of(self.model_))).float().softmax(-1).cpu()
+        return found.double().numpy()
+
+    def _measure(self, data: Tokens, rows: np.ndarray, held: np.ndarray, label: np.ndarray) -> None:
+        """Accuracies on held-out series: RoMAE, the largest class, logistic regression on simple statistics."""
+        test, truth = data[held], label[held]
+        sure = self._probabilities(test)
+        simple = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        simple.fit(_statistics(data[rows]), label[rows])
+        n, generator = test.real.sum(1), torch.Generator().manual_seed(mixed(self.seed, 5))
+        mixed_up = [
+            (v[torch.randperm(int(k), generator=generator)], x) for (v, x), k in zip(_series(test), n, strict=True)
+        ]
+        self.report_ |= {
+            "romae": float((sure.argmax(1) == truth).mean()),
+            "simple": float((simple.predict(_statistics(test)) == truth).mean()),
+            "majority": float((np.bincount(label[rows]).argmax() == truth).mean()),
+            "moved": float(np.abs(self._probabilities(collate(mixed_up)) - sure).mean()),
+        }
+        if self.report_["moved"] < 0.01:
+            warnings.warn(
+                f"with the values shuffled among their times probabilities move by {self.report_['moved']:.2g} only: "
+                f"the model makes nothing of the times. The unit of position ({self.standard_.unit:.3g} of time) may "
+                "be wrong (see suggest_unit), or the classes do not depend on time",
+                stacklevel=3,
+            )
+
+    def _line(self) -> str:
+        r = self.report_
+        if not r["held"]:
+            return "held out  nothing: too few labels. Score it on series of your own that it has not seen"
+        lost = (
+            "" if r["romae"] > max(r["simple"], r["majority"]) else ". RoMAE is not the better one: use the simple one"
+        )
+        return (
+            f"held out  {r['held']} series, accuracy: largest class {r['majority']:.2f}, logistic regression on simple "
+            f"statistics {r['simple']:.2f}, RoMAE {r['romae']:.2f}{lost}"
+        )
+
+
+def _pretraining(model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+    """Fill in what is hidden, 30 to 80 % of each series."""
+    batch = trim(batch)
+    hidden = hide(batch.real, ratio=(0.3, 0.8), generator=generator)
+    return masked_loss(model, batch, hidden, reconstruction_loss)
+
+
+def _classifying(model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+    """Cross-entropy, of series that have lost up to half of their tokens at random: no two look alike."""
+    batch, label = trim(batch), batch.aux["label"]
+    if int(batch.real.sum(1).min()) > 1:
+        where = split(hide(batch.real, ratio=(0.01, 0.5), generator=generator), batch.real)
+        batch = Tokens(
+            values=take(batch.values, where.visible), positions=take(batch.positions, where.visible),
+            pad=where.visible_pad,
+        )  # fmt: skip
+    device = device_of(model)
+    return cross_entropy(model(batch.to(device)).float(), sent(label, device))
+
+
+def _statistics(data: Tokens) -> np.ndarray:
+    """What a simple method would look at, (n, 8 P): number, length, and per channel of a patch its distribution."""
+    rows = []
+    for v, x in _series(data):
+        v, t = v.double().numpy(), x[:, 0].numpy()
+        steps = np.abs(np.diff(v, axis=0)) if len(v) > 1 else np.zeros((1, v.shape[1]))
+        rows.append(
+            np.concatenate([
+                [len(v), t[-1]], v.mean(0), v.std(0), v.min(0), v.max(0), np.median(v, 0), np.median(steps, 0),
+            ])
+        )  # fmt: skip
+    return np.array(rows)

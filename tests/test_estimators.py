@@ -1,0 +1,220 @@
+"""The estimators against what is known without them: straight lines, units, order of rows, exact sameness of files."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from conftest import ROOT
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import romae_lite as romae
+from romae_lite.estimators import Classifier, Interpolator, gaps
+from romae_lite.tokens import collate
+
+TINY = dict(size="16x1x1x32", batch=16, verbose=False, device="cpu")
+
+
+def waves(n: int, rng: np.random.Generator, points: int = 30) -> pd.DataFrame:
+    rows = []
+    for i in range(n):
+        t = np.sort(rng.uniform(0, 20, points))
+        y = np.sin(2 * np.pi * (t / (5 if i % 2 else 12) + rng.random())) + rng.normal(0, 0.05, points)
+        rows.append(pd.DataFrame({"id": f"w{i}", "t": t + 100, "y": y, "kind": ("slow", "fast")[i % 2]}))
+    return pd.concat(rows, ignore_index=True)
+
+
+NAMES = dict(id="id", time="t", value="y")
+AT = [103.0, 107.5, 112.0]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return waves(40, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    tokens, scale = romae.from_table(table, **NAMES)
+    return Interpolator(steps=40, **TINY).fit(tokens, scale), tokens, scale
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():  # so few steps may well be blind to time, and say so
+        warnings.filterwarnings("ignore", message="with the values shuffled")
+        yield
+
+
+def test_beats_straight_lines_through_sparse_waves():
+    """Waves of one period seen twelve times in three periods: a straight line is far off, what is learnt is not. The
+    errors are computed here, on series that no fit has seen."""
+    rng = np.random.default_rng(1)
+
+    def sparse(n):
+        t = np.sort(rng.uniform(0, 12, (n, 12)), axis=1)
+        return t, np.sin(2 * np.pi * (t / 4 + rng.random((n, 1))))
+
+    t, y = sparse(300)
+    model = Interpolator(size="32x2x2x64", steps=300, verbose=False).fit(list(zip(t, y, strict=True)))
+    t, y = sparse(50)
+    seen = [(np.delete(a, 5), np.delete(b, 5)) for a, b in zip(t, y, strict=True)]
+    mean, deviation = model.predict(seen, at=[a[5:6] for a in t])
+    error = np.concatenate(mean) - y[:, 5]
+    straight = [np.interp(a[5], *s) for a, s in zip(t, seen, strict=True)] - y[:, 5]
+    assert np.sqrt(np.mean(error**2)) < 0.8 * np.sqrt(np.mean(straight**2))
+    assert 0.4 < np.mean(np.abs(error) < np.concatenate(deviation)) < 0.95  # of 68 %, n = 50
+    assert "linear interpolation" in model.summary()
+
+
+@pytest.mark.parametrize("times, values, shift", [(3600.0, 1.0, 0.0), (1.0, 1000.0, 5e4), (0.01, 0.001, -3.0)])
+def test_other_units_give_the_same_answer(table, fitted, times, values, shift):
+    """Standardised values and positions agree to float32; training multiplies rounding, by far less than 1e-2."""
+    model, tokens, scale = fitted
+    other = table.assign(t=table.t * times, y=table.y * values + shift)
+    again = Interpolator(steps=40, **TINY).fit(*romae.from_table(other, **NAMES))
+    for got, want, zero in zip(again.predict(at=np.array(AT) * times), model.predict(at=AT), (shift, 0), strict=True):
+        np.testing.assert_allclose((got - zero) / values, want, atol=0.02)
+
+
+def test_order_of_rows_and_of_questions_does_not_matter(table, fitted):
+    model, tokens, scale = fitted
+    mean, deviation = model.predict(at=AT)
+    assert mean.shape == deviation.shape == (40, 3) and (deviation > 0).all()
+    mixed, its = romae.from_table(table.sample(frac=1, random_state=1), **NAMES)
+    for i in (0, 7):
+        one, band = model.predict(mixed, its, at=AT, id=f"w{i}")
+        np.testing.assert_allclose(one, mean[i], atol=1e-5)
+        alone = [model.predict(at=[t], id=f"w{i}")[0][0] for t in AT]  # what else is asked does not matter
+        np.testing.assert_allclose(alone, mean[i], atol=1e-5)
+
+
+def test_new_tables_are_restated_in_the_model_s_units(table, fitted):
+    """One series by itself has another unit, mean and deviation than the forty."""
+    model, _, _ = fitted
+    own, its = romae.from_table(table[table.id == "w3"], **NAMES)
+    np.testing.assert_allclose(model.predict(own, its, at=AT)[0], model.predict(at=AT, id="w3")[0], atol=1e-4)
+
+
+def test_long_series_are_seen_through_windows():
+    t = np.sort(np.random.default_rng(2).uniform(0, 400, 500))
+    model = Interpolator(window=24, steps=30, **TINY).fit([(t, np.sin(t))])
+    mean, deviation = model.predict(at=np.linspace(1, 399, 70))
+    assert mean.shape == (70,) and np.isfinite(mean).all() and model.report_["windows"] > 40
+    few = model.predict(at=np.linspace(1, 399, 70)[20:22])[0]
+    np.testing.assert_allclose(few, mean[20:22], atol=1e-5)
+
+
+def test_channels_have_units_of_their_own():
+    rng = np.random.default_rng(3)
+    t = np.tile(np.arange(40.0), 6)
+    wide = pd.DataFrame({"id": np.repeat(np.arange(6), 40), "t": t, "T": 20 + np.sin(t), "p": 1000 + 9 * np.cos(t)})
+    wide.loc[rng.random(240) < 0.3, "p"] = np.nan
+    tokens, scale = romae.from_table(wide, id="id", time="t", value=["T", "p"])
+    model = Interpolator(steps=20, **TINY).fit(tokens, scale)
+    for channel, middle, most in (("T", 20, 5), ("p", 1000, 45)):
+        assert np.abs(model.predict(at=[3.5, 8.5], channel=channel)[0] - middle).max() < most
+    with pytest.raises(ValueError, match="channel is None; choose one of T, p"):
+        model.predict(at=[3.5])
+
+
+def test_gaps_hide_what_they_should():
+    batch = collate([(np.zeros((n, 1)), np.arange(n, dtype=float)[:, None]) for n in (20, 12, 2) * 20])
+    hidden = gaps(batch, torch.Generator().manual_seed(0))
+    assert not (hidden & ~batch.real).any()
+    assert (hidden.any(1) & (batch.real & ~hidden).any(1)).all()
+    edges = hidden[::3, :20].int().diff(dim=1).abs().sum(1)  # a stretch has two edges at most
+    assert 0.2 < (edges <= 2).double().mean() < 0.95
+
+
+def test_saved_is_the_same(tmp_path, table, fitted):
+    model, tokens, scale = fitted
+    model.save(tmp_path / "gaps.safetensors")
+    again = Interpolator.load(tmp_path / "gaps.safetensors")
+    for a, b in zip(model.predict(at=AT), again.predict(tokens, scale, at=AT), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert again.get_params() == model.get_params() and again.summary() == model.summary()
+    with pytest.raises(ValueError, match="carries no series"):
+        again.predict(at=AT)
+    with pytest.raises(ValueError, match="is no saved Classifier, but Interpolator"):
+        Classifier.load(tmp_path / "gaps.safetensors")
+
+
+def test_classes_are_learnt_and_saved(tmp_path):
+    """Waves of two periods; of 200 that no fit has seen 0.7 is more than five deviations above a coin. Six of the sixty
+    to learn from have no class."""
+    table = waves(60, np.random.default_rng(0), 40)
+    table = table.assign(kind=table.kind.where(table.id.str[1:].astype(int) < 54))
+    tokens, scale = romae.from_table(table, label="kind", **NAMES)
+    model = Classifier(steps=150, size="32x2x1x64", holdout=0, verbose=False, device="cpu").fit(tokens, scale=scale)
+    new, its = romae.from_table(waves(200, np.random.default_rng(9), 40), label="kind", **NAMES)
+    assert set(model.classes_) == {"fast", "slow"} and model.score(new, scale=its) > 0.7
+    sure = model.predict_proba(new, scale=its)
+    np.testing.assert_allclose(sure.sum(1), 1, atol=1e-6)
+    model.save(tmp_path / "classes.safetensors")
+    again = Classifier.load(tmp_path / "classes.safetensors")
+    np.testing.assert_array_equal(again.predict_proba(new, scale=its), sure)
+    assert (again.predict(new, scale=its) == model.classes_[sure.argmax(1)]).all()
+
+
+@pytest.mark.parametrize("estimator", [Interpolator(lr=1e-3), Classifier(pretrain=False)])
+def test_scikit_learn_s_conventions(estimator):
+    """Its `check_estimator` feeds every check a table of features, evenly spaced and without times, and judges how well
+    classes of two features are told apart; of its checks those are repeated here that are about any estimator:
+    parameters stored untouched, clone, repr, and the error before fit."""
+    twin = clone(estimator)
+    assert (
+        twin is not estimator
+        and twin.get_params() == estimator.get_params()
+        and vars(twin).keys() == twin.get_params().keys()
+    )
+    assert twin.set_params(seed=4).seed == 4 and estimator.seed == 0 and "seed=4" in repr(twin)
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        twin.set_params(nonsense=1)
+    series = [(np.arange(5.0), np.arange(5.0))]
+    with pytest.raises(NotFittedError):
+        twin.predict(series, **({"at": [1.0]} if isinstance(twin, Interpolator) else {}))
+    with pytest.raises(NotFittedError):
+        twin.summary()
+
+
+@pytest.mark.parametrize(
+    "call, said",
+    [
+        (lambda t, s: Interpolator(window=2).fit(t, s), "window is 2; it must be at least 8"),
+        (
+            lambda t, s: Interpolator().fit([(np.arange(3), np.arange(3.0))]),
+            "X has 3 values in 1 series; 20 are needed",
+        ),
+        (lambda t, s: Interpolator().fit([np.arange(3)]), r"X\[0\] is a ndarray; it must be a pair"),
+        (lambda t, s: Interpolator().fit(t, 3), "scale is 3; it must be of type"),
+        (lambda t, s: Classifier().fit(t, s), r"y is a Scale; write fit\(tokens, scale=scale\)"),
+        (lambda t, s: Classifier().fit(t, scale=s), "y is None, and the tokens carry no label"),
+        (lambda t, s: Classifier().fit(t, ["a"] * 40, s), "y has 1 class"),
+        (lambda t, s: Classifier().fit(t, ["a"] * 3, s), r"y has shape \(3,\); it must be \(40,\)"),
+    ],
+)
+def test_bad_calls_are_named(fitted, call, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        call(*fitted[1:])
+
+
+def test_says_where_it_knows_nothing(fitted):
+    model, tokens, scale = fitted
+    with pytest.warns(UserWarning, match="lie before the first or after the last"):
+        model.predict(at=[300.0], id="w0")
+    rng = np.random.default_rng(4)
+    noise = [(np.sort(rng.random(20)), rng.normal(size=20)) for _ in range(30)]
+    with pytest.warns(UserWarning, match="makes nothing of the times"):
+        Interpolator(steps=10, **TINY).fit(noise)
+
+
+def test_the_readme_s_quickstart_runs():
+    block = re.search(r"```python\n(.*?from_table.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
+    names = {}
+    exec(block.replace("steps=300", "steps=20"), names)  # seconds instead of half a minute
+    assert names["mean"].shape == names["deviation"].shape == (3,)
+    assert np.abs(names["mean"] - 5).max() < 4  # in the table's units
