@@ -18,6 +18,7 @@ from romae_lite import batching, rope
 from romae_lite.lab import planned
 from romae_lite.lab.summary import summarise
 from romae_lite.masking import split, take
+from romae_lite.model import load as load_file
 from romae_lite.model import masked_loss, predicted, reconstruction_loss
 from romae_lite.page import figures
 from romae_lite.page.tables import Table
@@ -83,7 +84,7 @@ CALLS = {
     "masked_loss": (masked_loss, dict(model=MODEL, batch=TOKENS, hidden=HIDDEN)),
     "reconstruction_loss": (reconstruction_loss, dict(prediction=X, target=X, pad=PAD)),
     "save": (lite.save, dict(model=MODEL, path=Path("saved"), half=True)),
-    "load": (lite.load, dict(path=Path("saved"))),
+    "load": (load_file, dict(path=Path("saved"))),
     "Recipe": (
         lite.Recipe,
         dict(epochs=1, batch=2, lr=1e-3, warmup=0, schedule="constant", optimizer="sgd", betas=(0, 0.9),
@@ -266,7 +267,8 @@ def test_bad_calls_are_refused_by_name_or_listed(name, tmp_path, monkeypatch):
 
 
 def test_hundreds_of_calls_to_everything_that_is_exported():
-    assert set(lite.__all__) <= CALLS.keys()
+    elsewhere = {"Interpolator", "Classifier", "fill", "card"}  # test_estimators.py, test_priors.py, test_zoo.py
+    assert set(lite.__all__) <= CALLS.keys() | elsewhere
     assert sum(len(spoilt(value)) for _, given in CALLS.values() for value in given.values()) > 3000
     every = {name for table in (VALID, LOUD) for name in re.findall(r"([\w()]+)\.\w+", " ".join(table.values()))}
     assert every <= CALLS.keys()

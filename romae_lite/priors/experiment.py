@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..batching import by_length
+from ..devices import sent
 from ..lab.experiment import Masked, Splits, numpy_rng, setting
 from ..masking import split
 from ..model import masked_loss, predicted
@@ -166,7 +167,7 @@ def expected_loss(prediction: Tensor, target: Tensor, pad: Tensor | None, varian
     log_variance = log_variance.clamp(-14, 14)
     square = (mean - target).square()
     if variance is not None:
-        square = square + variance[..., None].to(square.device)
+        square = square + sent(variance, square.device)[..., None]
     error = 0.5 * (square * (-log_variance).exp() + log_variance + math.log(2 * math.pi))[..., 0]  # (B, M)
     return error.mean() if pad is None else error.masked_fill(pad, 0).sum() / (~pad).sum()
 
