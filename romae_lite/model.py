@@ -496,7 +496,9 @@ def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False,
         raise TypeError(f"model is of type {type(model).__name__}; save takes RoMAE and RoMAEPredictor")
     checks.kind("path", path, str | PathLike)
     checks.kind("half", half, bool)
-    about = {"class": type(model).__name__, "config": asdict(model.config), "notes": notes}
+    about = {"class": type(model).__name__, "config": asdict(model.config)} | (
+        {} if notes is None else {"notes": notes}
+    )
     if isinstance(model, RoMAEPredictor):
         about["head"] = {"outputs": model.head[-1].out_features, "pool": model.pool}
     weights = {name: (t.half() if half else t).detach().cpu().contiguous() for name, t in model.state_dict().items()}
