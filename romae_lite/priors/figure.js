@@ -140,7 +140,7 @@ function explorable(root, data, kit) {
   const inT = v => round(v, (box.t[1] - box.t[0]) / 10), inV = v => round(v, (box.v[1] - box.v[0]) / 10);
   const asks = kit.slider({label: "Ask at", min: 0, max: 1, step: "any", value: 0.5, format: v => box ? inT(v) : "", describe: v => box ? `time ${inT(v)}` : "", change: v => { ask = v; update(); }});
   const which = kit.slider({label: "Chosen point", min: 1, max: 2, value: 1, describe: v => `point ${v} of ${points.length}`, change: v => { chosen = v - 1; update(); }});
-  const kind = kit.select({label: "Prior", options: Object.entries(NAMES), value: "smooth", change: () => {}});
+  const kind = kit.select({label: "Prior", options: Object.entries(NAMES), value: "smooth", change: () => update()});
   const fresh = kit.button("draw a series", {class: "romae-button"}, () => { draw(kind.input.value); frame(); update(); });
   const examples = kit.select({label: "Example", options: [["", "choose"], ...data.examples.map((e, i) => [String(i), e.name])], value: "0", change: i => { if (i !== "") { example(+i); frame(); update(); } }});
   const add = kit.button("add", {class: "romae-button", "aria-label": "add a point"}, () => put((box.t[0] + box.t[1]) / 2, (box.v[0] + box.v[1]) / 2));
@@ -270,7 +270,7 @@ function explorable(root, data, kit) {
     facts.textContent = now.wrong || `At ${inT(ask)} a measurement would be, for RoMAE, ${pm(now.answer)}; for the Gaussian process ${pm(now.gpAnswer)}.${fitted}`;
     announce(`${points.length} points. ${facts.textContent}`);
     const short = v => +v.toPrecision(9), few = rows => rows?.map(row => row.map(short));
-    kit.state({what, points: few(points.map(p => [p.t, p.v])), chosen, ask, wrong: now.wrong ?? "", said: said.textContent, at: now.at?.map(short), line: few(now.line), gp: few(now.gp),
+    kit.state({what, kind: kind.input.value, points: few(points.map(p => [p.t, p.v])), chosen, ask, wrong: now.wrong ?? "", said: said.textContent, at: now.at?.map(short), line: few(now.line), gp: few(now.gp),
       answer: few(now.answer && [now.answer]), gpAnswer: few(now.gpAnswer && [now.gpAnswer]), kernel: kernel ?? null, spread: now.spread ?? null, kind: kind.input.value});
   }
   example(0);
