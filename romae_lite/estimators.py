@@ -12,7 +12,7 @@ what a simple method makes of the same points.
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from .devices import device_of, sent
 from .frames import Scale
 from .masking import hide, split, take
 from .model import (
+    BANDS,
     ModelConfig,
     RoMAE,
     RoMAEPredictor,
@@ -45,16 +46,13 @@ from .model import (
     load,
     masked_loss,
     notes_of,
-    reconstruction_loss,
+    said,
     save,
     size,
 )
 from .rope import PositionEncoding, turning
 from .tokens import Tokens, collate
 from .training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_build
-
-Z68, Z95 = 1.0, 1.959964  # of a normal distribution: 68.3 % and 95 % lie within so many deviations
-
 
 # What the model eats ------------------------------------------------------------------------------------------------
 
@@ -213,13 +211,13 @@ class _Best:
 
     def __init__(self, measure: Callable[[nn.Module], float], patience: int):
         self.measure, self.patience = measure, patience
-        self.value, self.weights, self.waited, self.step, self.asked = np.inf, None, 0, 0, 0
+        self.value, self.weights, self.waited = np.inf, None, 0
 
     def __call__(self, model: nn.Module) -> dict[str, float]:
         value = self.measure(model)
-        self.waited, self.asked = self.waited + 1, self.asked + 1
+        self.waited += 1
         if value < self.value:
-            self.value, self.waited, self.step = value, 0, self.asked
+            self.value, self.waited = value, 0
             self.weights = {name: t.detach().clone() for name, t in model.state_dict().items()}
         return {"held_out": value}
 
@@ -227,10 +225,41 @@ class _Best:
         return self.waited >= self.patience
 
 
+class _Saved(BaseEstimator):
+    """An estimator of one model that goes into a file and comes out of it. KEPT: what it has learnt beside that."""
+
+    KEPT = ("within_", "report_", "history_")
+
+    def save(self, path: Path | str) -> None:
+        """Weights, units and report in one file. The series are not in it."""
+        check_is_fitted(self, "model_")
+        plain = lambda value: value.tolist() if isinstance(value, np.ndarray) else value  # noqa: E731
+        save(self.model_, path, notes={
+            "estimator": type(self).__name__, "parameters": self.get_params(),
+            "standard": {name: plain(value) for name, value in vars(self.standard_).items()},
+            "kept": {name: plain(getattr(self, name)) for name in self.KEPT},
+        })  # fmt: skip
+
+    @classmethod
+    def load(cls, path: Path | str):
+        """What `save` has written: predicts for series that it is given. ValueError for another file."""
+        model, notes = load(path), notes_of(path) or {}
+        if notes.get("estimator") != cls.__name__:
+            raise ValueError(f"{path} is no saved {cls.__name__}, but {notes.get('estimator', 'a bare model')}")
+        self, standard = cls(**notes["parameters"]), notes["standard"]
+        self.model_ = model
+        self.standard_ = Standard(
+            unit=standard["unit"], channels=tuple(standard["channels"]),
+            mean=np.array(standard["mean"]), deviation=np.array(standard["deviation"]),
+        )  # fmt: skip
+        vars(self).update(notes["kept"])
+        return self
+
+
 # Gaps ---------------------------------------------------------------------------------------------------------------
 
 
-class Interpolator(BaseEstimator):
+class Interpolator(_Saved):
     """Fills any gap of irregular series, and says how sure it is.
 
     size      of encoder and decoder, as `size` takes it; None: by the number of values
@@ -246,6 +275,9 @@ class Interpolator(BaseEstimator):
 
     After fit: model_ (a `RoMAE`), standard_ (units), history_, report_ (errors and coverage on held-out points).
     """
+
+    KEPT = (*_Saved.KEPT, "local_", "stretch_")
+    _data = None  # the series of the fit, with their scale: not saved
 
     def __init__(self, *, size=None, window=96, steps=None, lr=5e-3, batch=32, local=None, seed=0, device=None,
                  verbose=True):  # fmt: skip
@@ -283,12 +315,12 @@ class Interpolator(BaseEstimator):
         self.model_ = seeded_build(self.seed, lambda: RoMAE(config))
         steps = self.steps or int(np.clip(total // 16, 500, 3000))
         recipe = _recipe(len(data), steps, self.batch, self.lr)
-        lengths = data.real.sum(1)
+        lengths = data.lengths
 
         def loss(model, batch, generator):
             batch = trim(batch)
             hidden = gaps(batch, generator)
-            return masked_loss(model, self._levelled(batch, hidden), hidden, gaussian_loss)
+            return masked_loss(model, self._levelled(batch, hidden)[0], hidden, gaussian_loss)
 
         best, logs = _Best(lambda model: self._likelihood(model, choose), patience=8), min(30, steps)
         self.history_, show = [], _log(self.verbose)
@@ -390,26 +422,6 @@ class Interpolator(BaseEstimator):
         ]
         return "\n".join(lines)
 
-    def save(self, path: Path | str) -> None:
-        """Weights, units and report in one file. The series are not in it."""
-        check_is_fitted(self, "model_")
-        s = self.standard_
-        standard = {"unit": s.unit, "channels": s.channels, "mean": s.mean.tolist(), "deviation": s.deviation.tolist()}
-        save(self.model_, path, notes={
-            "estimator": "Interpolator", "parameters": self.get_params(), "standard": standard, "report": self.report_,
-            "local": self.local_, "within": self.within_, "stretch": self.stretch_, "history": self.history_,
-        })  # fmt: skip
-
-    @classmethod
-    def load(cls, path: Path | str) -> "Interpolator":
-        """What `save` has written: predicts for tokens that it is given."""
-        model, notes = _loaded(path, "Interpolator")
-        self = cls(**notes["parameters"])
-        self.model_, self.standard_, self._data = model, _standard(notes["standard"]), None
-        self.local_, self.within_, self.stretch_ = notes["local"], notes["within"], notes["stretch"]
-        self.report_, self.history_ = notes["report"], notes["history"]
-        return self
-
     # Inside ---------------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
@@ -427,11 +439,12 @@ class Interpolator(BaseEstimator):
         self.local_ = within < 0.5 * total if self.local is None else self.local
         self.within_ = max(within, 1e-12) ** 0.5 if self.local_ else 1.0
 
-    def _levelled(self, batch: Tokens, hidden: Tensor) -> Tokens:
+    def _levelled(self, batch: Tokens, hidden: Tensor) -> tuple[Tokens, Tensor]:
+        """The batch around its level, where it has one, and that level, (B, N, 1)."""
         if not self.local_:
-            return batch
+            return batch, torch.zeros_like(batch.values)
         level = _level(batch.values, _channel(batch), batch.real & ~hidden, len(self.standard_.channels))
-        return batch.carrying((batch.values - level) / self.within_)
+        return batch.carrying((batch.values - level) / self.within_), level
 
     @torch.no_grad()
     def _raw(self, model: RoMAE, series: list, asked: list) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -457,23 +470,21 @@ class Interpolator(BaseEstimator):
                 counts.append(len(v))
             batch = collate(samples)
             hidden = batch.real & (torch.arange(batch.values.shape[1]) >= torch.tensor(counts)[:, None])
-            level = torch.zeros_like(batch.values)
-            if self.local_:
-                level = _level(batch.values, _channel(batch), batch.real & ~hidden, len(self.standard_.channels))
-                batch = batch.carrying((batch.values - level) / self.within_)
+            batch, level = self._levelled(batch, hidden)
             where, device = split(hidden, batch.real), device_of(model)
             out = model(batch.to(device), where.to(device)).double().cpu()
             for (b, _, index), answer, base, k in zip(part, out, level.double(), counts, strict=True):
                 m, index = len(index), index.numpy()
-                found[b][0, index] = (answer[:m, 0] * self.within_ + base[k : k + m, 0]).numpy()
-                found[b][1, index] = (answer[:m, 1].clamp(-14, 14) + 2 * np.log(self.within_)).numpy()
+                mean, log_variance = (part[:, 0] for part in said(answer[:m]))
+                found[b][0, index] = (mean * self.within_ + base[k : k + m, 0]).numpy()
+                found[b][1, index] = (log_variance + 2 * np.log(self.within_)).numpy()
         return [(f[0], f[1]) for f in found]
 
     def _ask(self, series: list, asked: list) -> list[tuple[np.ndarray, np.ndarray]]:
         """Mean and calibrated deviation."""
         return [(m, np.exp(v / 2) * self.stretch_) for m, v in self._raw(self.model_, series, asked)]
 
-    def _answers(self, questions: list, model=None) -> list[tuple]:
+    def _answers(self, questions: list) -> list[tuple]:
         """Truth, mean and deviation of what is hidden in each of (visible, hidden) pairs of series."""
         answers = self._ask([seen for seen, _ in questions], [x for _, (_, x) in questions])
         return [(y[:, 0].double().numpy(), m, d) for (_, (y, _)), (m, d) in zip(questions, answers, strict=True)]
@@ -496,7 +507,8 @@ class Interpolator(BaseEstimator):
         error, z = lambda found: factor * float(np.sqrt(np.mean((found - y) ** 2))), np.abs(y - mean) / deviation
         self.report_ = {
             "points": len(y), "romae": error(mean), "linear": error(straight), "shuffled": error(blind),
-            "mean": factor * float(np.std(y)), "in_68": float((z <= Z68).mean()), "in_95": float((z <= Z95).mean()),
+            "mean": factor * float(np.std(y)),
+            "in_68": float((z <= BANDS[68]).mean()), "in_95": float((z <= BANDS[95]).mean()),
             "in_units": len(self.standard_.channels) == 1,
         }  # fmt: skip
         if self.report_["shuffled"] < 1.05 * self.report_["romae"]:
@@ -600,22 +612,10 @@ def _straight(seen: tuple, at: Tensor) -> np.ndarray:
     return found
 
 
-def _standard(notes: dict) -> Standard:
-    arrays = {name: np.array(notes[name]) for name in ("mean", "deviation")}
-    return Standard(unit=notes["unit"], channels=tuple(notes["channels"]), **arrays)
-
-
-def _loaded(path, name: str):
-    model, notes = load(path), notes_of(path)
-    if not notes or notes.get("estimator") != name:
-        raise ValueError(f"{path} is no saved {name}, but {(notes or {}).get('estimator', 'a bare model')}")
-    return model, notes
-
-
 # Classes ------------------------------------------------------------------------------------------------------------
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(ClassifierMixin, _Saved):
     """Tells series apart: learns to fill gaps on all series, then the classes from those that have one.
 
     pretrain  False: learns the classes only
@@ -630,6 +630,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
     After fit: classes_, model_ (a `RoMAEPredictor`), standard_ (units), history_, report_ (accuracies on
     held-out series).
     """
+
+    KEPT = (*_Saved.KEPT, "classes_")
 
     def __init__(self, *, pretrain=True, size=None, longest=192, steps=None, lr=3e-3, batch=32, holdout=0.2, seed=0,
                  device=None, verbose=True):  # fmt: skip
@@ -651,7 +653,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             raise ValueError(f"y has {len(self.classes_)} class; telling classes apart takes two")
         self.standard_ = _measured(tokens, scale)
-        vars(self).pop("within_", None)
+        self.within_ = None  # the deviation around a series' mean, once it is measured
         data = self._seen(tokens, scale)
         rows, held = np.flatnonzero(known), np.empty(0, dtype=int)
         label = np.full(len(tokens), -1)
@@ -675,9 +677,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             first = seeded_build(self.seed, lambda: RoMAE(config))
             self.history_ = self._trained(first, data[others], _pretraining, steps, log, options)
             self.model_.start_from(first.cpu())
-        train = Tokens(values=data.values[rows], positions=data.positions[rows],
-                       pad=None if data.pad is None else data.pad[rows],
-                       aux={"label": torch.from_numpy(label[rows])})  # fmt: skip
+        train = replace(data[rows], aux={"label": torch.from_numpy(label[rows])})
         self.history_ = self.history_ + self._trained(self.model_, train, _classifying, steps, log, options)
         self.report_ = {"series": len(tokens), "labelled": len(rows), "held": len(held), "steps": steps, "span": span,
                         "parameters": count_parameters(self.model_), "base": config.positions.base}  # fmt: skip
@@ -696,7 +696,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def predict(self, X, scale: Scale | None = None) -> np.ndarray:
         """The most probable class of each series, (n,)."""
         best = self.predict_proba(X, scale).argmax(1)
-        return self.classes_[best]
+        return np.asarray(self.classes_)[best]
 
     def score(self, X, y=None, scale: Scale | None = None) -> float:
         """Accuracy, over the series whose class is known."""
@@ -718,26 +718,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
             self._line(),
         ]
         return "\n".join(lines)
-
-    def save(self, path: Path | str) -> None:
-        """Weights, units, classes and report in one file. The series are not in it."""
-        check_is_fitted(self, "model_")
-        s = self.standard_
-        standard = {"unit": s.unit, "channels": s.channels, "mean": s.mean.tolist(), "deviation": s.deviation.tolist()}
-        save(self.model_, path, notes={
-            "estimator": "Classifier", "parameters": self.get_params(), "standard": standard, "report": self.report_,
-            "classes": self.classes_.tolist(), "history": self.history_, "within": vars(self).get("within_"),
-        })  # fmt: skip
-
-    @classmethod
-    def load(cls, path: Path | str) -> "Classifier":
-        model, notes = _loaded(path, "Classifier")
-        self = cls(**notes["parameters"])
-        self.model_, self.standard_, self.classes_ = model, _standard(notes["standard"]), np.array(notes["classes"])
-        self.report_, self.history_ = notes["report"], notes["history"]
-        if notes["within"] is not None:
-            self.within_ = notes["within"]
-        return self
 
     def _check(self) -> None:
         checks.kind("pretrain", self.pretrain, bool)
@@ -772,12 +752,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         # one value: what it is around its series' mean, and that mean, so that neither hides the other
         level = _level(data.values, _channel(data), data.real, len(self.standard_.channels))
         around = data.values - level
-        if not hasattr(self, "within_"):
+        if self.within_ is None:
             self.within_ = float(around[data.real].double().std(correction=0)) or 1.0
         return Tokens(values=torch.cat((around / self.within_, level), dim=-1), positions=data.positions, pad=data.pad)
 
     def _trained(self, model: nn.Module, data: Tokens, loss, steps: int, log, options: dict) -> list[dict]:
-        lengths = data.real.sum(1)
+        lengths = data.lengths
         recipe = _recipe(len(data), steps, self.batch, self.lr)
         return fit(model, data, loss, recipe, seed=self.seed, log=log,
                    order=lambda generator: by_length(lengths, self.batch, generator), **options)  # fmt: skip
@@ -831,7 +811,7 @@ def _pretraining(model: nn.Module, batch: Tokens, generator: torch.Generator) ->
     """Fill in what is hidden, 30 to 80 % of each series."""
     batch = trim(batch)
     hidden = hide(batch.real, ratio=(0.3, 0.8), generator=generator)
-    return masked_loss(model, batch, hidden, reconstruction_loss)
+    return masked_loss(model, batch, hidden)
 
 
 def _classifying(model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:

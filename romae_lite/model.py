@@ -378,15 +378,27 @@ def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) 
     return _mean((prediction - target).square(), pad)
 
 
-def gaussian_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
+BANDS = {68: 1.0, 95: 1.959964}  # per cent of a normal distribution within so many standard deviations: 68.27, 95.00
+
+
+def said(prediction: Tensor) -> tuple[Tensor, Tensor]:
+    """What a model with `spread` says, (..., 2 P), as means and logarithms of variances, (..., P) each. The latter are
+    taken between -14 and 14, 1e-3 to 1e3 times a standardised value: no weight can run away."""
+    mean, log_variance = prediction.chunk(2, dim=-1)
+    return mean, log_variance.clamp(-14, 14)
+
+
+def gaussian_loss(prediction: Tensor, target: Tensor, pad: Tensor | None, variance: Tensor | None = None) -> Tensor:
     """Negative log-likelihood of normal distributions, in nats a number, over real hidden tokens only.
 
-    prediction (B, M, 2 P): means, then logarithms of variances, taken between -14 and 14; target (B, M, P); pad (B, M)
-    bool or None."""
+    prediction (B, M, 2 P): as `said` reads it; target (B, M, P); pad (B, M) bool or None; variance (B, M, P) of targets
+    of which `target` is the mean only: then the loss in expectation over these."""
     prediction, target, pad = _compared(prediction, target, pad, 2)
-    mean, log_variance = prediction.chunk(2, dim=-1)
-    log_variance = log_variance.clamp(-14, 14)  # 1e-3 to 1e3 times a standardised value: no weight can run away
-    return 0.5 * _mean((mean - target).square() * (-log_variance).exp() + log_variance + math.log(2 * math.pi), pad)
+    mean, log_variance = said(prediction)
+    square = (mean - target).square()
+    if variance is not None:
+        square = square + variance
+    return 0.5 * _mean(square * (-log_variance).exp() + log_variance + math.log(2 * math.pi), pad)
 
 
 def normalised_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:

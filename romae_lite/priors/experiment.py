@@ -9,6 +9,7 @@ Networks (Mueller et al. 2022) do, with RoMAE as the network.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,15 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from ..batching import by_length
-from ..devices import sent
+from ..devices import device_of, sent
 from ..lab.experiment import Masked, Splits, numpy_rng, setting
 from ..masking import split
-from ..model import masked_loss, predicted
+from ..model import BANDS, gaussian_loss, masked_loss, predicted, said
 from ..tokens import Tokens
 from . import rivals
 from .data import KINDS, SEEN, generate, seen_slots
 
-BANDS = {68: 1.0, 95: 1.959964}  # per cent of a normal distribution within so many standard deviations: 68.27, 95.00
 FROM = (3, 6, 11, 21, 41)  # groups of numbers of seen points begin here
 # predictor(tokens) -> means and variances of measurements at the asked slots, (n, 24) each
 Predictor = Callable[[Tokens], tuple[np.ndarray, np.ndarray]]
@@ -97,14 +97,16 @@ class Priors(Masked):
             batch = replace(batch, values=mean)
             asked = (split(hidden, batch.real).hidden - SEEN[1]).clamp(min=0)  # (B, M), as the model answers them
             variance = (batch.aux["variance"] + batch.aux["noise"][:, None] ** 2).gather(1, asked)  # of measurements
-        return masked_loss(model, batch, hidden, lambda *three: expected_loss(*three, variance))
+            variance = sent(variance, device_of(model))[..., None]
+        return masked_loss(model, batch, hidden, partial(gaussian_loss, variance=variance))
 
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 250) -> tuple[np.ndarray, np.ndarray]:
         """Means and variances of measurements at the asked slots, (n, 24) float64 each; zero where there is padding."""
         order = tokens.real[:, : SEEN[1]].sum(1).argsort(stable=True)
         found = predicted(model, tokens[order], (tokens.real & ~seen_slots())[order], batch)
         found = found[order.argsort(), SEEN[1] :].double()
-        return found[..., 0].numpy(), found[..., 1].clamp(-14, 14).exp().numpy()
+        mean, log_variance = said(found)
+        return mean[..., 0].numpy(), log_variance[..., 0].exp().numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
@@ -158,18 +160,6 @@ class Priors(Masked):
             keys = [key for key in score if name != "linear" or key.startswith("mse")]
             found |= {f"{key}_{name}": score[key] for key in keys}
         return found
-
-
-def expected_loss(prediction: Tensor, target: Tensor, pad: Tensor | None, variance: Tensor | None = None) -> Tensor:
-    """`gaussian_loss` in expectation over targets of mean `target` (B, M, 1) and of this variance (B, M): what
-    remains to be known adds to every squared error. Without one, `gaussian_loss`."""
-    mean, log_variance = prediction.float().chunk(2, dim=-1)
-    log_variance = log_variance.clamp(-14, 14)
-    square = (mean - target).square()
-    if variance is not None:
-        square = square + sent(variance, square.device)[..., None]
-    error = 0.5 * (square * (-log_variance).exp() + log_variance + math.log(2 * math.pi))[..., 0]  # (B, M)
-    return error.mean() if pad is None else error.masked_fill(pad, 0).sum() / (~pad).sum()
 
 
 def _nll(y: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:

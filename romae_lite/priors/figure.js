@@ -270,7 +270,7 @@ function explorable(root, data, kit) {
     facts.textContent = now.wrong || `At ${inT(ask)} a measurement would be, for RoMAE, ${pm(now.answer)}; for the Gaussian process ${pm(now.gpAnswer)}.${fitted}`;
     announce(`${points.length} points. ${facts.textContent}`);
     const short = v => +v.toPrecision(9), few = rows => rows?.map(row => row.map(short));
-    kit.state({what, kind: kind.input.value, points: few(points.map(p => [p.t, p.v])), chosen, ask, wrong: now.wrong ?? "", said: said.textContent, at: now.at?.map(short), line: few(now.line), gp: few(now.gp),
+    kit.state({what, points: few(points.map(p => [p.t, p.v])), chosen, ask, wrong: now.wrong ?? "", said: said.textContent, at: now.at?.map(short), line: few(now.line), gp: few(now.gp),
       answer: few(now.answer && [now.answer]), gpAnswer: few(now.gpAnswer && [now.gpAnswer]), kernel: kernel ?? null, spread: now.spread ?? null, kind: kind.input.value});
   }
   example(0);

@@ -5,14 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from .. import zoo
-from ..model import RoMAE, count_parameters
+from ..model import BANDS, RoMAE, count_parameters
 from ..page import svg
 from ..page.explorable import Explorable
 from ..page.gallery import figure
 from ..page.palette import PALETTE
 from ..page.weights import packed, unpacked
 from .data import ASKED, SEEN
-from .experiment import BANDS
 from .fill import fill
 from .rivals import GRID
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from ..model import RoMAE, interpolate
+from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
 from .data import ASKED, SEEN
@@ -60,8 +60,8 @@ def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.nd
     heaps, out = math.ceil(len(at) / ASKED), np.empty((2, len(at)))
     for i in range(heaps):
         places = torch.from_numpy((at[i::heaps] - middle) / unit)[:, None]
-        mean, log_variance = interpolate(model, seen, places)[0].double().numpy().T
-        out[:, i::heaps] = mean * spread + centre, np.exp(log_variance.clip(-14, 14) / 2) * spread
+        mean, log_variance = (part[:, 0].numpy() for part in said(interpolate(model, seen, places)[0].double()))
+        out[:, i::heaps] = mean * spread + centre, np.exp(log_variance / 2) * spread
     return out
 
 
