@@ -80,7 +80,7 @@ def _statements() -> tuple[Statement, ...]:
             remark="How well, over the range of positions, is Figure 2; its numbers describe and stand beside.",
         ),
         Statement(
-            id="no-cls-blind", part="position", source="Corollary 4.1, Table 1", title="Without [CLS], nothing",
+            id="no-cls-blind", part="position", source="Corollary 4.1, Table 1", title="Without [CLS], no position",
             sentence="Without [CLS] absolute positions cannot be recovered, whatever the size of the model.",
             evidence=tuple(without for _, without in table_1.values()),
             remark="All tokens of the paper's input are the same, so that a model without [CLS] cannot see even the "

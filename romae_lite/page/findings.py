@@ -58,9 +58,9 @@ def unit_of_time(root: Path | None) -> str | None:
         return None
     times = average(slow, "mse_clean") / average(fast, "mse_clean")
     return (
-        f"**The unit of time is part of the model.** On sines of up to 24 Hz a small RoMAE has {times:.0f} times the "
-        "squared error with times in [0, 1], as in the paper, as with neighbouring samples one unit apart "
-        f"({len(slow)} and {len(fast)} runs). [Chapter 04](/notebooks/04_units)"
+        "**The unit of time is part of the model.** Give a small RoMAE times in [0, 1], as in the paper, and its "
+        f"squared error on sines of up to 24 Hz is {times:.0f} times what it is with neighbouring samples one unit "
+        f"apart ({len(slow)} and {len(fast)} runs). [Chapter 04](/notebooks/04_units)"
     )
 
 
@@ -93,14 +93,13 @@ def pendulum(root: Path | None) -> str | None:
     if len(paper) < 3 or len(frame) < 3:
         return None
     script, own = summarise(r.metrics["mse_authors"] for r in paper), average(frame, "mse")
+    start = "" if init == "normal" else ", but for how weights start,"
     return (
-        f"**The pendulum's error is probably ten times what Table 5 says.** By the paper's protocol the authors' own "
-        f"formula "
-        f"gives {script.mean:.2f} ± {script.std:.2f}, where Table 5 has {printed.show()}; but it multiplies by 100, "
-        f"and the "
-        f"table is in thousandths ({script.n} runs). Read at each frame's own token instead of [CLS], the error "
-        f"falls from "
-        f"{1000 * average(paper, 'mse'):.0f} to {1000 * own:.0f} thousandths ({len(frame)} runs). "
+        "**The pendulum's error is probably ten times what Table 5 says.** By the paper's protocol"
+        f"{start} the authors' own formula gives {script.mean:.2f} ± {script.std:.2f}, where Table 5 has "
+        f"{printed.show()}; but it multiplies by 100, and the table is in thousandths ({script.n} runs). Read at each "
+        f"frame's own token instead of [CLS], the error falls from {1000 * average(paper, 'mse'):.0f} to "
+        f"{1000 * own:.0f} thousandths ({len(frame)} runs). "
         "[Chapter 08](/notebooks/08_pendulum)"
     )
 

@@ -6,7 +6,7 @@ Each function takes the text of its role and gives plain text, from the records 
 from collections.abc import Iterable
 from functools import cache
 
-from ..lab.outcomes import STATUSES
+from ..lab.outcomes import JUDGED, STATUSES
 from ..lab.planned import assignment
 from ..lab.records import load_all, results_dir, select
 from ..lab.report import Row, joined, our_text, summary_of
@@ -69,7 +69,8 @@ def recorded(words: str) -> str:
 
 
 def claims_markdown(statuses: Iterable[str]) -> str:
-    """The claims in words that came out so, a line each: title, outcome, what the paper says, how much was judged."""
+    """The claims in words that came out so, a line each: title, outcome, what the paper says, how much was judged, and
+    for those that were judged what a reader of the outcome has to know."""
     statuses = list(statuses)
     for status in statuses:
         if status not in STATUSES:
@@ -80,4 +81,5 @@ def claims_markdown(statuses: Iterable[str]) -> str:
 
 def _line(judged: Judged) -> str:
     claim = judged.statement
-    return f"- **{claim.title}** ({judged.status}). {claim.sentence} {judged.result} *{claim.source}.*"
+    remark = f" {claim.remark}" if judged.status in JUDGED and claim.remark else ""
+    return f"- **{claim.title}** ({judged.status}). {claim.sentence} {judged.result}{remark} *{claim.source}.*"

@@ -1,1 +1,1 @@
-"""Positions recovered by [CLS] (chapter 02)."""
+"""Positions recovered by [CLS] (chapter 03)."""
