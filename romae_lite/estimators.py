@@ -525,8 +525,8 @@ class Interpolator(_Saved):
         words = "in the data's unit" if r["in_units"] else "in deviations of a channel"
         lost = "" if r["romae"] < r["linear"] else ". Straight lines do as well or better: use them"
         return (
-            f"held out  {r['points']} points, root mean square error {words}: linear interpolation {r['linear']:.3g}, "
-            f"RoMAE {r['romae']:.3g}{lost}\n"
+            f"held out  {r['points']} points, root mean square error {words}:\n"
+            f"          linear interpolation {r['linear']:.3g}, RoMAE {r['romae']:.3g}{lost}\n"
             f"band      {r['in_68']:.0%} of them in the 68 % band, {r['in_95']:.0%} in the 95 % band"
         )
 
@@ -709,8 +709,8 @@ class Classifier(ClassifierMixin, _Saved):
         check_is_fitted(self, "model_")
         r = self.report_
         lines = [
-            f"data      {r['series']} series, {r['labelled']} of them with a class to learn from, "
-            f"classes {', '.join(map(str, self.classes_))}",
+            f"data      {r['series']} series, {r['labelled']} of them with a class to learn from",
+            f"classes   {', '.join(map(str, self.classes_))}",
             f"unit      {self.standard_.unit:.6g} of time is one unit of position; a series is {r['span']:.4g} long",
             f"model     {r['parameters']} weights, RoPE base {r['base']:.4g}",
             f"training  {'pre-training and ' if self.pretrain else ''}{r['steps']} steps of {self.batch}, "
@@ -802,8 +802,8 @@ class Classifier(ClassifierMixin, _Saved):
             "" if r["romae"] > max(r["simple"], r["majority"]) else ". RoMAE is not the better one: use the simple one"
         )
         return (
-            f"held out  {r['held']} series, accuracy: largest class {r['majority']:.2f}, logistic regression on simple "
-            f"statistics {r['simple']:.2f}, RoMAE {r['romae']:.2f}{lost}"
+            f"held out  {r['held']} series, accuracy: largest class {r['majority']:.2f},\n"
+            f"          logistic regression on simple statistics {r['simple']:.2f}, RoMAE {r['romae']:.2f}{lost}"
         )
 
 

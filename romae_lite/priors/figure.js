@@ -234,7 +234,7 @@ function explorable(root, data, kit) {
   });
   function redraw() {
     if (!across) return;
-    const on = !now.wrong, both = (rows, sign) => rows.map(([mean, sd], i) => [across(now.at[i]), up(mean + sign * z95 * sd)]);
+    const on = !now.wrong, both = (rows, sign) => rows.map(([mean, sd], i) => [across(now.at[i]), kit.clamp(up(mean + sign * z95 * sd), up(box.v[1]), up(box.v[0]))]);
     empty.textContent = "";
     for (const node of [band, ...Object.values(lines), marker]) node.style.display = on ? "" : "none";
     if (on) {
