@@ -4,6 +4,8 @@ Every probability was computed by a model beforehand (`recorded`); the page look
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 
@@ -19,10 +21,12 @@ from ..page.gallery import figure
 from ..page.palette import PALETTE
 from ..tokens import Tokens
 from ..training import seeded
+from . import rivals as predictors
 from .data import SETS
 from .experiment import UEA
 
 SCRIPT = Path(__file__).with_suffix(".js")
+NONE = 255  # no class
 ENDS = 10  # the window begins and ends at tenths of the series
 COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=BasicMotions"
 
@@ -33,7 +37,9 @@ def recorded(exp: UEA, model: nn.Module, data: Splits, count: int = 8, channels:
     One series of every class in turn, E in all, N steps at most. values (E, N, at most `channels`); step (E, N), -1
     where there is none; label (E,); rank (E, N), in which order steps are kept; levels (L,), shares that are kept;
     probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the
-    series: zero where there is none.
+    series: zero where there is none. raw (E, N, channels): the values as the archive has them. minirocket
+    (E, 11, 11, L) uint8: the class that MiniRocket names from the same steps, straight lines between them and their
+    ends drawn out, 255 where there is none; where aeon is installed.
     """
     test = data.test
     label = test.aux["label"].cpu()
@@ -52,7 +58,14 @@ def recorded(exp: UEA, model: nn.Module, data: Splits, count: int = 8, channels:
     probability = np.zeros((len(chosen), ENDS + 1, ENDS + 1, len(levels), exp.classes), np.uint8)
     begin, end, level = np.array(windows)[which].T
     probability[e, begin, end, level] = (255 * answer).round().to(torch.uint8).numpy()
-    return {
+    kept_ = {"raw": some.aux["raw"][..., :channels].numpy()}
+    if find_spec("aeon") is not None:
+        train = replace(data.train, values=data.train.aux["raw"])
+        kept_["minirocket"] = np.full(probability.shape[:-1], NONE, np.uint8)
+        kept_["minirocket"][e, begin, end, level] = predictors.minirocket(
+            train, replace(windowed, values=some.aux["raw"][e])
+        )
+    return kept_ | {
         "values": some.values[..., :channels].numpy(), "label": label[chosen].numpy().astype(np.int16),
         "step": some.positions[..., 0].masked_fill(~some.real, -1).numpy().astype(np.int16),
         "rank": rank.numpy().astype(np.int16), "levels": levels, "probability": probability,
