@@ -196,7 +196,7 @@ RECORDED = {
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "light_curve": ("elasticc", "small", of("elasticc", "made_up"), {"f1_macro": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
-    "uea": ("uea", "best", of("uea", "made_up"), {"accuracy": 0.5}),
+    "uea": ("uea", "best", of("uea", "letters", False), {"accuracy": 0.5}, {"dataset": "CharacterTrajectories"}),
     "synthetic": ("synthetic", "mini", of("synthetic", "left"), {"mse_clean": 0.5, "mse_clean_gp": 0.4}),
     "moving_tokens": ("position", "best", of("cls", "made_up", 1.0), {"mse": 0.5}),
     "spectrum": ("frequencies", "small", of("frequencies", "arrays", 1.0), {"mse": 0.5}),

@@ -95,7 +95,7 @@ def test_comes_from_the_first_record_that_can_be_used(tmp_path):
     measured = {"mse_clean": 0.3456, "mse_clean_gp": 0.1234}
     keep(tmp_path, "synthetic", "mini", left(other.build(0)), measured, 0, position_scale=1.0)
     two = gallery("synthetic", root=tmp_path)
-    assert [found["unit"] for found in two.data["units"]] == [50.0, 1.0] and "times × 1: 0.3456" in two.caption
+    assert [found["unit"] for found in two.data["units"]] == [50.0, 1.0] and "0.3456 with times × 1 (" in two.caption
 
 
 # --- in the browser ---------------------------------------------------------------------------------------------------

@@ -94,6 +94,8 @@ def answers(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     found = {}
     for world, key in zip(WORLDS, KEYS, strict=True):
         if key in arrays:
+            if not np.isfinite(arrays[key]).all():
+                raise ValueError(f"{key} holds values that are not finite")
             found[world] = np.float64(arrays[key])
             found[f"mse_{world}"] = float(arrays.get(f"mse_{key}", np.nan))
     if "every other" in found:

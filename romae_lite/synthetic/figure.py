@@ -127,12 +127,15 @@ def from_results(root: Path | None = None, **opening: int) -> Explorable:
     """The figure from the first seed of the preset "mini", and of the same in the paper's unit where it is recorded."""
 
     def draw(runs: list[Drawable]) -> Explorable:
-        said = [f"times × {record.planned.build().scale:g}: {record.metrics['mse_clean']:.4f}" for record, _ in runs]
+        said = [
+            f"{r.metrics['mse_clean']:.4f} with times × {r.planned.build().scale:g} (Gaussian process "
+            f"{r.metrics['mse_clean_gp']:.4f})"
+            for r, _ in runs
+        ]
         record = runs[0][0]
         source = (
-            f"Recorded runs of {record.parameters:,} weights, seed {record.seed}; mean squared error over the whole "
-            f"test set with {', '.join(said)}; the Gaussian process's {record.metrics['mse_clean_gp']:.4f}. To repeat: "
-            f"{record.command}."
+            f"Recorded runs of {record.parameters:,} weights; mean squared error over a whole test set: "
+            f"{'; '.join(said)}. To repeat: {record.command}."
         )
         models = [(model_of(one, arrays), one.planned.build()) for one, arrays in runs]
         return explorable(models, source, **opening)
