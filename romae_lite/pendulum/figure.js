@@ -18,7 +18,7 @@ function explorable(root, data, kit) {
     });
   }
   let c = 0, frame = clips[0].numbers[data.start], timer = null, w = 0;
-  const shown = models.map((_, i) => i === 0), view = () => clips[c].views[w];
+  const shown = models.map((_, i) => !i || (worlds.length > 1 && i < models.length - 1)), view = () => clips[c].views[w];
   let truth = true;
   const announce = kit.announcer(root), off = v => `${((v * degree).toFixed(1)).replace(/^-0\.0$/, "0.0").replace("-", "−")}°`;
   const thousandths = v => (1000 * v).toFixed(3);

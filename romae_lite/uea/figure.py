@@ -210,7 +210,7 @@ def explorable(
     data = payload(arrays, dataset, smoothing) | {"start": 0}
     more = ""
     if "pen" in data["series"][0]:
-        more += "Left: the pen's path while the window is open, thicker where it presses; faint, the rest. "
+        more += "The letter is the pen's path while the window is open, thicker where it presses; faint, the rest. "
     if data["target"] is not None:
         more += "The upright mark in the bars: where smoothed labels want the true class to end. "
     if "minirocket" in data["series"][0]:
