@@ -189,7 +189,7 @@ def of(chapter: str, name: str, *values):
     return lambda: getattr(importlib.import_module(f"test_explorables_{chapter}"), name)(*values)
 
 
-# Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics. No model was asked.
+# Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics, settings. No model was asked.
 RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}),
     "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
@@ -208,9 +208,9 @@ NOT_DRAWN = {  # kept for other figures
 
 
 def recorded(root, name: str, arrays: dict | None = None, **settings) -> Path:
-    experiment, preset, make, metrics = RECORDED[name]
+    experiment, preset, make, metrics, *more = RECORDED[name]
     metrics = metrics() if callable(metrics) else metrics
-    return keep(root, experiment, preset, make() if arrays is None else arrays, metrics, **settings)
+    return keep(root, experiment, preset, make() if arrays is None else arrays, metrics, **dict(*more), **settings)
 
 
 def test_all_figures_of_recorded_runs_are_known(tmp_path):
