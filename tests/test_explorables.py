@@ -189,14 +189,14 @@ def of(chapter: str, name: str, *values):
     return lambda: getattr(importlib.import_module(f"test_explorables_{chapter}"), name)(*values)
 
 
-# Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics. No model was asked.
+# Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics, settings. No model was asked.
 RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}),
     "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "light_curve": ("elasticc", "small", of("elasticc", "made_up"), {"f1_macro": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
-    "uea": ("uea", "best", of("uea", "made_up"), {"accuracy": 0.5}),
+    "uea": ("uea", "best", of("uea", "letters", False), {"accuracy": 0.5}, {"dataset": "CharacterTrajectories"}),
     "synthetic": ("synthetic", "mini", of("synthetic", "left"), {"mse_clean": 0.5, "mse_clean_gp": 0.4}),
     "moving_tokens": ("position", "best", of("cls", "made_up", 1.0), {"mse": 0.5}),
     "spectrum": ("frequencies", "small", of("frequencies", "arrays", 1.0), {"mse": 0.5}),
@@ -208,9 +208,9 @@ NOT_DRAWN = {  # kept for other figures
 
 
 def recorded(root, name: str, arrays: dict | None = None, **settings) -> Path:
-    experiment, preset, make, metrics = RECORDED[name]
+    experiment, preset, make, metrics, *more = RECORDED[name]
     metrics = metrics() if callable(metrics) else metrics
-    return keep(root, experiment, preset, make() if arrays is None else arrays, metrics, **settings)
+    return keep(root, experiment, preset, make() if arrays is None else arrays, metrics, **dict(*more), **settings)
 
 
 def test_all_figures_of_recorded_runs_are_known(tmp_path):

@@ -23,12 +23,21 @@ def made_up(clips: int = 3, data_seed: int = 0, noise: float = 0.3) -> dict[str,
 
 def figure():
     other = made_up(noise=0.6)["prediction"]
-    return pendulum.explorable(made_up(), "one", {"another": other})
+    return pendulum.explorable(made_up(), "one", {"another": {"prediction": other}})
+
+
+def with_worlds(noise: float = 0.3) -> dict[str, np.ndarray]:
+    """The same, with made-up answers for the other worlds."""
+    rng, made = np.random.default_rng(5), made_up(noise=noise)
+    errors = {f"mse_{key}": rng.random() for key in ("shuffled", "half", "later")}
+    found = {key: made["prediction"] + noise * rng.normal(size=(3, 50, 2)) for key in ("shuffled", "later", "half")}
+    found["kalman"] = made["prediction"]
+    return made | errors | found | {"half": found["half"][:, ::2], "kalman_half": made["prediction"][:, ::2]}
 
 
 def test_errors_are_plain_means():
     given = made_up()
-    data = pendulum.payload(given, {"one": given["prediction"]})
+    data = pendulum.payload(given, {"one": pendulum.answers(given)})
     for c in range(3):
         total = 0.0
         for slot, number in enumerate(given["numbers"][c]):
@@ -44,7 +53,7 @@ def test_errors_are_plain_means():
 
 def test_figure_is_small_and_holds_a_kalman_smoother():
     many = made_up(4)
-    html = pendulum.explorable(many, "one", {"two": many["prediction"]}).html()
+    html = pendulum.explorable(many, "one", {"two": many}).html()
     assert len(html.encode()) < 300_000
     data = pendulum.explorable(many).data
     assert [m["name"] for m in data["models"]] == ["RoMAE", "Kalman, told the physics"]
@@ -79,7 +88,7 @@ def test_the_smoother_is_not_asked_again(tmp_path, monkeypatch):
     keep(tmp_path, "pendulum", "best", kept, {"mse": 0.5})
     monkeypatch.setattr(pendulum.predictors, "kalman", None)
     data = gallery("pendulum", root=tmp_path).data
-    np.testing.assert_allclose(np.array(data["clips"][0]["guesses"][1]) / 1000, kept["kalman"][0], atol=6e-4)
+    np.testing.assert_allclose(np.array(data["clips"][0]["answers"][0][1]) / 1000, kept["kalman"][0], atol=6e-4)
 
 
 # In the browser -----------------------------------------------------------------------------------------------------
@@ -106,6 +115,44 @@ def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
             else:
                 assert now["off"] == [None] * 3 and "not seen" in page.locator(".pd-what").inner_text()
             page.locator("input[type=range]").press("ArrowRight")
+
+
+def test_worlds_agree_with_python(visit):  # noqa: F811
+    shown = pendulum.explorable(with_worlds(), "one", {"another": with_worlds(0.6)})
+    data, page = shown.data, visit(shown.html())
+    assert [world["name"] for world in data["worlds"]] == list(pendulum.WORLDS)
+    page.get_by_role("button", name="Clip 2").press("Enter")
+    chosen = data["clips"][1]
+    for w, world in enumerate(data["worlds"]):
+        page.get_by_role("button", name=world["name"]).click()
+        page.locator("input[type=range]").press("Home")
+        expected = pendulum.errors(data, 1, w)
+        for frame in range(8):
+            now = state(page)
+            slot = chosen["numbers"].index(frame) if frame in chosen["numbers"] else -1
+            seen = slot >= 0 and (w != 2 or slot % 2 == 0)
+            assert (now["world"], now["frame"], now["seen"]) == (world["name"], frame, seen)
+            np.testing.assert_allclose(np.array(now["mse"], float) / 1000, expected, atol=0.51e-6)
+            if seen:
+                off = [pendulum.degrees_off(data, 1, slot, m, w) for m in range(3)]
+                np.testing.assert_allclose(now["off"], off, atol=0.051)
+            page.locator("input[type=range]").press("ArrowRight")
+        said = page.locator(".pd-happens").inner_text()
+        mean = data["models"][1]["mse"][w]
+        assert world["says"] in said and ("another" in said) == (mean is not None)
+        assert mean is None or f"{mean:.1f}" in said or f"{mean + 1e-9:.1f}" in said
+    points = page.locator("circle").count()
+    page.get_by_role("button", name="every other").click()
+    assert page.locator("circle").count() == points / 2
+
+
+def test_worlds_that_somebody_does_not_know_are_not_offered(visit):  # noqa: F811
+    assert [world["name"] for world in figure().data["worlds"]] == ["as they are"]
+    page = visit(figure().html())
+    assert not page.get_by_role("button", name="shuffled").count() and not page.locator(".pd-happens").count()
+    part = {key: value for key, value in with_worlds().items() if key != "kalman_half"}
+    names = [world["name"] for world in pendulum.explorable(part).data["worlds"]]
+    assert names == ["as they are", "shuffled", "20 steps later"]
 
 
 def test_camera_shows_the_frame(visit):  # noqa: F811

@@ -5,7 +5,9 @@ import pytest
 import torch
 from test_explorables import keep, state, visit  # noqa: F401
 
+from romae_lite.masking import split
 from romae_lite.page.gallery import gallery
+from romae_lite.page.weights import unpacked
 from romae_lite.synthetic import data as generator
 from romae_lite.synthetic import figure as synthetic
 from romae_lite.synthetic.experiment import Synthetic
@@ -15,9 +17,9 @@ from romae_lite.tokens import Tokens
 SIZES = dict(encoder="32x2x2x48", decoder="16x2x2x40")  # unlike each other, to tell them apart
 
 
-def model(cls: bool = True, seed: int = 0):
+def model(cls: bool = True, seed: int = 0, scale: float = 50.0):
     """An untrained model whose weights half precision can hold, large enough for every part of it to matter."""
-    exp = Synthetic.mini().replace(**SIZES, cls=cls)
+    exp = Synthetic.mini().replace(**SIZES, cls=cls, position_scale=scale)
     net = exp.build(seed).eval()
     generator_ = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -34,7 +36,7 @@ def left(net=None) -> dict[str, np.ndarray]:
 
 def figure(cls: bool = True, **opening):
     exp, net = model(cls)
-    return synthetic.explorable(net, exp, **opening)
+    return synthetic.explorable([(net, exp)], **opening)
 
 
 def by_the_package(exp, net, noisy: np.ndarray, observed: list[int]) -> np.ndarray:
@@ -68,12 +70,12 @@ def test_page_gets_the_generators_series():
 def test_what_the_page_cannot_compute_is_refused():
     exp, net = model()
     with pytest.raises(ValueError, match="grid is 'hetvae'"):
-        synthetic.payload(net, exp.replace(grid="hetvae"))
+        synthetic.payload([(net, exp.replace(grid="hetvae"))])
 
 
 def test_mini_is_light_enough_for_a_page():
     exp = Synthetic.mini()
-    assert len(synthetic.explorable(exp.build(0), exp).html().encode()) < 300_000
+    assert len(synthetic.explorable([(exp.build(0), exp)] * 2).html().encode()) < 450_000
 
 
 def test_comes_from_the_first_record_that_can_be_used(tmp_path):
@@ -85,10 +87,15 @@ def test_comes_from_the_first_record_that_can_be_used(tmp_path):
         path = keep(tmp_path, "synthetic", "mini", left(exp.build(seed)), measured, seed)
     chosen = gallery("synthetic", root=tmp_path)
     assert all(word in chosen.caption for word in ("--seeds 2.", "2.2345", "0.1234"))
-    assert chosen.data == synthetic.payload(exp.build(2), exp)
+    assert chosen.data == synthetic.payload([(exp.build(2), exp)])
     path.write_bytes(b"PK no archive")
     again = gallery("synthetic", root=tmp_path)
     assert "--seeds 10." in again.caption and "mini-s2.npz" in again.caption
+    other = exp.replace(position_scale=1.0)
+    measured = {"mse_clean": 0.3456, "mse_clean_gp": 0.1234}
+    keep(tmp_path, "synthetic", "mini", left(other.build(0)), measured, 0, position_scale=1.0)
+    two = gallery("synthetic", root=tmp_path)
+    assert [found["unit"] for found in two.data["units"]] == [50.0, 1.0] and "0.3456 with times × 1 (" in two.caption
 
 
 # --- in the browser ---------------------------------------------------------------------------------------------------
@@ -119,7 +126,7 @@ def agrees(page, exp, net, data) -> dict:
 def test_page_computes_what_the_package_computes(visit):  # noqa: F811
     for cls in (False, True):
         exp, net = model(cls)
-        shown = synthetic.explorable(net, exp)
+        shown = synthetic.explorable([(net, exp)])
         page = visit(shown.html())
         assert len(agrees(page, exp, net, shown.data)["observed"]) == 5
         slider = page.locator("input[type=range]")
@@ -134,9 +141,67 @@ def test_page_computes_what_the_package_computes(visit):  # noqa: F811
         assert agrees(page, exp, net, shown.data)["observed"] == [49]
 
 
+def test_weights_of_the_observations(visit):  # noqa: F811
+    """The process's by its closed form, one observation raised by one; RoMAE's by backpropagation."""
+    exp, net = model()
+    shown = synthetic.explorable([(net, exp)])
+    page = visit(shown.html())
+    for key in ("ArrowRight", "End", "Home"):
+        page.get_by_role("slider", name="Asked time").press(key)
+        now = state(page)
+        observed = sorted(now["observed"])
+        assert now["asked"] not in observed
+        seen = np.isin(np.arange(50), observed)[None]
+        for i, weight in zip(observed, np.array(now["weights_gp"], float), strict=True):
+            raised = posterior(np.eye(50)[[i]], seen, "authors")[0][0, now["asked"]]
+            assert weight == pytest.approx(raised, abs=1e-4)  # shown to four decimals
+        page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).average")
+        now = state(page)
+        unpacked_ = unpacked(shown.data["units"][0]["model"])
+        values = torch.tensor(shown.data["series"][now["series"]]["noisy"])[None, :, None]
+        values.requires_grad_()
+        positions = torch.from_numpy(generator.GRIDS["authors"][0] * exp.scale)[None, :, None]
+        tokens = Tokens(values=values, positions=positions)
+        hidden = ~torch.from_numpy(seen)
+        answers = unpacked_(tokens, split(hidden, tokens.real))[0, :, 0]
+        answers[now["hidden"].index(now["asked"])].backward()
+        found = values.grad[0, observed, 0].numpy()
+        # float32 there, here a nudge of 0.001 in float64, whose error is a curvature times 1e-6
+        np.testing.assert_allclose(np.array(now["weights_romae"], float), found, atol=1.5e-4)
+    assert page.locator(".sy-gp").count() == page.locator(".sy-romae").count() == 5
+
+
+def test_average_is_over_all_series(visit):  # noqa: F811
+    """The optimum's variance and the mean squared distance from its mean, by the package."""
+    exp, net = model()
+    shown = synthetic.explorable([(net, exp)])
+    page = visit(shown.html())
+    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).average")
+    now = state(page)
+    observed = sorted(now["observed"])
+    seen = np.isin(np.arange(50), observed)
+    distance = []
+    for n in range(len(shown.data["series"])):
+        _, noisy, _ = synthetic.shown(shown.data, n)
+        mean, variance = posterior(noisy[None], seen[None], "authors")
+        distance.append(np.mean((by_the_package(exp, net, noisy, observed) - mean[0][~seen]) ** 2))
+    expected = variance[0][~seen].mean() + np.mean(distance)
+    assert float(now["average"]) == pytest.approx(expected, abs=6e-4) and now["average"] in now["note"]
+
+
+def test_unit_of_time_can_be_switched(visit):  # noqa: F811
+    models = [model(), model(seed=1, scale=1.0)]
+    shown = synthetic.explorable([(net, exp) for exp, net in models])
+    page = visit(shown.html())
+    for unit, (exp, net) in ((1, models[1]), (50, models[0])):
+        page.get_by_role("button", name=f"× {unit}", exact=True).click()
+        assert agrees(page, exp, net, shown.data)["unit"] == unit
+    assert not visit(figure().html()).get_by_role("group", name="Unit of time").count()
+
+
 def test_points_are_dragged_along_the_curve(visit):  # noqa: F811
     exp, net = model()
-    shown = synthetic.explorable(net, exp, start=1)
+    shown = synthetic.explorable([(net, exp)], start=1)
     page = visit(shown.html())
     before = state(page)["observed"]
     handle, ground = page.get_by_role("slider", name="Observed point 1"), page.locator(".sy-plot svg").bounding_box()
@@ -160,7 +225,7 @@ def test_points_are_dragged_along_the_curve(visit):  # noqa: F811
 
 def test_two_points_never_share_a_place(visit):  # noqa: F811
     exp, net = model()
-    shown = synthetic.explorable(net, exp)
+    shown = synthetic.explorable([(net, exp)])
     page = visit(shown.html())
     page.get_by_role("button", name="Crowd").click()
     assert agrees(page, exp, net, shown.data)["observed"] == [23, 24, 25, 26, 27]

@@ -1,6 +1,7 @@
 """The window of chapter 09: what the page shows, against Python."""
 
 import numpy as np
+import pytest
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite.page.gallery import gallery
@@ -28,13 +29,28 @@ def figure():
     return uea.explorable(made_up())
 
 
+def letters(more: bool = True) -> dict[str, np.ndarray]:
+    """The same with three channels and twenty classes; more: velocities, and made-up answers of MiniRocket."""
+    rng, found = np.random.default_rng(0), made_up()
+    rocket = np.where(np.triu(np.ones((11, 11)), 1)[:, :, None], rng.integers(0, 20, (3, 11, 11, 5)), 255)
+    found |= dict(
+        values=rng.normal(size=(3, 30, 3)),
+        probability=np.round(255 * rng.dirichlet(np.full(20, 0.5), (3, 11, 11, 5))).astype(np.uint8),
+    )  # fmt: skip
+    return found | (dict(raw=rng.normal(size=(3, 30, 3)), minirocket=rocket.astype(np.uint8)) if more else {})
+
+
 def test_comes_from_a_record(tmp_path):
     nothing = gallery("uea", root=tmp_path)
     assert nothing.data is None and uea.COMMAND in nothing.html()
-    keep(tmp_path, "uea", "paper", made_up(), {"accuracy": 0.4321}, dataset="LSST")  # another set
+    keep(tmp_path, "uea", "best", made_up(), {"accuracy": 0.4321})  # another set
     assert gallery("uea", root=tmp_path).data is None
-    keep(tmp_path, "uea", "best", made_up(), {"accuracy": 0.4321})
-    assert "accuracy 0.432" in gallery("uea", root=tmp_path).caption
+    assert "accuracy 0.432" in gallery("uea", root=tmp_path, dataset="BasicMotions").caption
+    measured = {"accuracy": 0.5432, "accuracy_minirocket": 0.6543}
+    keep(tmp_path, "uea", "best", letters(), measured, dataset="CharacterTrajectories")
+    found = gallery("uea", root=tmp_path)
+    assert "accuracy 0.543" in found.caption and "MiniRocket 0.654" in found.caption
+    assert found.data["target"] == 0.905  # 0.9 and a twentieth of 0.1: the set's smoothing, twenty classes
 
 
 def agrees(now: dict, data: dict) -> None:
@@ -84,3 +100,51 @@ def test_window_by_pointer(visit):  # noqa: F811
         page.mouse.up()
         assert (state(page)["from"], state(page)["to"]) == (expected, 10)
     agrees(state(page), figure().data)
+
+
+def test_pen_goes_where_its_velocity_says():
+    """Of a velocity that is linear in time the path is known, and straight lines are exact, whatever the steps."""
+    step = np.array([3, 4, 7, 8, 15])
+    velocity = np.stack((2 + 0.5 * step, -1 + 0 * step), 1)
+    since = step - 3.0
+    expected = np.stack(((2 + 0.5 * 3) * since + 0.25 * since**2, -since), 1)
+    np.testing.assert_allclose(uea.pen(step, velocity), expected)
+
+
+def test_letters_are_drawn_as_the_window_opens(visit):  # noqa: F811
+    given = letters()
+    shown = uea.explorable(given, uea.PEN, smoothing=0.1)
+    data, page, names = shown.data, visit(shown.html()), SETS[uea.PEN].names
+    begin, end = page.locator("[role=slider]").all()
+    for series in range(3):
+        page.get_by_label("Series").select_option(str(series))
+        for key, control in (
+            ("Home", begin),
+            ("End", end),
+            ("PageDown", end),
+            ("PageUp", begin),
+            ("ArrowRight", begin),
+        ):
+            control.press(key)
+            now, one = state(page), data["series"][series]
+            where = series, now["from"], now["to"], now["level"]
+            inside = np.array(uea.shown(data | {"levels": [1.0] * 5}, *where))  # the pen is drawn whatever is left out
+            assert page.locator(".ue-ink").count() == (inside[1:] & inside[:-1]).sum()
+            if now["shown"]:
+                named = names[given["minirocket"][where]]
+                assert now["minirocket"] == named
+                line = page.locator(".ue-rocket").inner_text()
+                assert named in line and ("✓" in line) == (named == names[one["label"]])
+    ink = page.locator(".ue-ink").first
+    pen = np.array(data["series"][2]["pen"])
+    size = np.ptp(pen, 0).max()
+    n = int(np.flatnonzero(inside[1:] & inside[:-1])[0]) + 1
+    x, y = 50 + 84 * (pen[n] - (pen.max(0) + pen.min(0)) / 2) / size * [1, -1]
+    assert float(ink.get_attribute("x2")) == pytest.approx(x) and float(ink.get_attribute("y2")) == pytest.approx(y)
+    assert page.locator(".ue-row u").count() == 1
+
+
+def test_other_sets_have_no_pen(visit):  # noqa: F811
+    page = visit(figure().html())
+    assert not page.locator(".ue-pen").count() and not page.locator(".ue-rocket").count()
+    assert state(page)["minirocket"] is None

@@ -290,6 +290,12 @@ def test_arrays_and_comparisons():
     half = replace(data.test, values=data.test.values[:, ::2], positions=data.test.positions[:, ::2])
     expected = np.mean((exp.predict(model, half) - data.test.aux["target"][:, ::2].numpy()) ** 2)
     assert found["mse_half"] == pytest.approx(expected, rel=1e-6)
+    np.testing.assert_allclose(found["half"], exp.predict(model, half)[:4], atol=1e-6)
+    # attention knows no order: from [CLS] the answers stay, and go to other frames; a frame's own token takes its along
+    answers = [np.sort(found[key].reshape(4, -1), axis=1) for key in ("shuffled", "prediction")]
+    np.testing.assert_allclose(*answers, atol=1e-5)  # sums in another order, in float32
+    stays = np.abs(found["shuffled"] - found["prediction"]).max() < 1e-4
+    assert stays == (exp.readout == "frame")
     compared = exp.compare(data)
     assert {"mse_mean", "mse_ridge", "mse_kalman"} <= set(compared)
     level = data.train.aux["target"].double().mean((0, 1))

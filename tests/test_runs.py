@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import safetensors.torch
 import torch
@@ -373,9 +374,12 @@ def test_baselines_are_renewed_without_training(small_campaign, monkeypatch):
     before = runs.run(planned)
     monkeypatch.setattr(Spirals, "train", None)
     monkeypatch.setattr(Spirals, "compare", lambda *_: {"rmse_clean_new": 0.5})
+    monkeypatch.setattr(Spirals, "compared", lambda *_: {"theirs": np.arange(3)})
+    records.save_arrays(planned.path.with_suffix(".npz"), ours=np.ones(2))
     assert main(["run", "spirals", "--preset", "paper", "--baselines"]) == 0
     after = records.load(planned.path)
     assert after.metrics == before.metrics | {"rmse_clean_new": 0.5}
+    assert {name: value.tolist() for name, value in after.arrays.items()} == {"ours": [1, 1], "theirs": [0, 1, 2]}
     assert after.versions == before.versions | {"baselines": runs.commit()}
     assert (after.history, after.commit, after.created) == (before.history, before.commit, before.created)
     monkeypatch.setattr(runs, "fingerprint", lambda *_, **__: "other")

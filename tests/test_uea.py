@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import gzip
 import http.server
+import importlib.util
 import re
 import threading
 import zipfile
@@ -579,6 +580,15 @@ def test_arrays(exp, data):
     by_hand = exp.logits(model, part).softmax(1).numpy()
     np.testing.assert_allclose(arrays["probability"][:, 4, 7, 2] / 255, by_hand, atol=0.003)
     assert not arrays["probability"][:, 5, 5].any()
+    np.testing.assert_array_equal(arrays["raw"], data.test.aux["raw"][chosen].numpy())
+    if importlib.util.find_spec("aeon") is None:
+        assert "minirocket" not in arrays
+        return
+    # MiniRocket gets the same steps: of whole series it says what it says of them elsewhere
+    raw = dataclasses.replace(data.train, values=data.train.aux["raw"])
+    named = predictors.minirocket(raw, dataclasses.replace(data.test, values=data.test.aux["raw"]))
+    assert arrays["minirocket"][:, 0, 10, 0].tolist() == named[chosen].tolist()
+    assert (arrays["minirocket"][:, 5, 5] == 255).all() and arrays["minirocket"][:, :5, 10].max() < 4
 
 
 def test_a_run_learns_the_simulated_motions():

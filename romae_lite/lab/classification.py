@@ -114,7 +114,11 @@ class Classification(Masked):
         return count.sum() / (self.classes * count.float())
 
     def loss(
-        self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
+        self,
+        model: nn.Module,
+        batch: Tokens,
+        generator: torch.Generator,
+        weights: Tensor | None = None,
     ) -> Tensor:
         """Cross-entropy of the classes, smoothed."""
         batch = self.shown(batch, device_of(model), "fine-tune")

@@ -205,8 +205,14 @@ class Experiment:
         return torch.randperm(len(train), generator=generator)
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-        """Small arrays to keep beside the record: what the figures of its folder ask for, by a function `recorded`."""
-        return {k: v for recorded in recorders(type(self)) for k, v in recorded(self, model, data).items()}
+        """Small arrays to keep beside the record: what the figures of its folder ask for, by a function `recorded`, and
+        those of the other predictors."""
+        kept = {k: v for recorded in recorders(type(self)) for k, v in recorded(self, model, data).items()}
+        return kept | self.compared(data)
+
+    def compared(self, data: Splits) -> dict[str, np.ndarray]:
+        """The arrays that take no model: what a figure asks of other predictors, by a function `compared`."""
+        return {k: v for compared in recorders(type(self), "compared") for k, v in compared(self, data).items()}
 
     def checkpoints(self, path: Path) -> tuple[Path, ...]:
         """The files that a run keeps until its record is written, the last stage's first: it is ``path`` itself."""

@@ -170,7 +170,8 @@ def _tidy(planned: Planned, checkpoints: Iterable[Path]) -> None:
 
 
 def rescore(planned: Planned) -> Record:
-    """Renew what a record says of the baselines, without training; one that is computed no more keeps its old number.
+    """Renew what a record and its arrays say of other predictors, without training; one that is computed no more keeps
+    its old number.
     versions["baselines"] is then the commit that the others were computed with.
 
     Raises FileNotFoundError where there is no record, Stale where it is damaged, another run's or made on other data,
@@ -185,6 +186,9 @@ def rescore(planned: Planned) -> Record:
             raise Stale(f"{planned.path} was made on other data")
         versions_ = record.versions | {"baselines": commit()}
         record = replace(record, metrics=record.metrics | exp.compare(data), versions=versions_)
+        if arrays := exp.compared(data):
+            path = planned.path.with_suffix(".npz")
+            records.save_arrays(path, **((records.load_arrays(path) if path.exists() else {}) | arrays))
         record.save(planned.path)
         return record
 

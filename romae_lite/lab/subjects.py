@@ -39,12 +39,12 @@ def draws(name: str, files: set[str]) -> bool:
     return f"{name}.js" in files
 
 
-def recorders(cls: type) -> list[Callable]:
-    """What the figures of a class's folder ask a run to keep: their functions `recorded`."""
+def recorders(cls: type, name: str = "recorded") -> list[Callable]:
+    """What the figures of a class's folder ask a run to keep: their functions of that name."""
     for base in cls.__mro__:
         subject = base.__module__.removeprefix(f"{PACKAGE}.").partition(".")[0]
         if subject in subjects():
-            return [module.recorded for module in modules(draws, only=subject) if hasattr(module, "recorded")]
+            return [getattr(module, name) for module in modules(draws, only=subject) if hasattr(module, name)]
     return []
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import torch
 from torch import nn
 
 from ..lab.experiment import Splits
@@ -16,6 +17,8 @@ from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure
 from ..page.palette import PALETTE
+from ..tokens import Tokens
+from ..training import seeded
 from . import rivals as predictors
 from .data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
 from .experiment import Pendulum, grey
@@ -25,34 +28,57 @@ SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001
 COMMAND = "python -m romae_lite run pendulum --preset best --seeds 0"
 NAMES = {"best": "RoMAE, its own token", "paper": "RoMAE, from [CLS]"}
 STYLES = (("blue", ""), ("purple", "6 3"), ("vermillion", "2 3"))  # of predictors, in order: colour and dash
+WORLDS = {  # what can be done to a clip's frames: how the page says it, and what it explains
+    "as they are": "Fifty of a hundred frames, each with its time.",
+    "shuffled": "The same frames with the same times, handed over in another order. A frame's own token takes its "
+    "answer along; the answers from [CLS] stay where they were, and belong to other frames now.",
+    "every other": "Only every other frame is there. A frame's own token looks to neighbours further away; [CLS] "
+    "counts, and what was its seventeenth frame is the ninth now.",
+    "20 steps later": "Every frame is said to have come 20 steps later. No difference between frames has changed, only "
+    "their distance to [CLS], which stays at 0.",
+}
+KEYS = ("prediction", "shuffled", "half", "later")  # the arrays that hold the answers, in their order
 
 
 def recorded(exp: Pendulum, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
     """What a run keeps for figures.
 
     by_share (10,), by_number (100,)  mse by the share of the picture left (tenths; nan where none) and by frame
+    mse_shuffled mse where the frames, their times with them, come in another order
     mse_half     mse where only every other of the kept frames is shown
     mse_later    mse where all frames are said to come 20 steps later
     frames (4, N, 576) uint8, numbers, share (4, N), angles (4, 100), prediction, kalman (4, N, 2): four test clips
+    shuffled, later (4, N, 2), half, kalman_half (4, ceil(N / 2), 2): what is said of these, frame by frame
     """
     test = data.test
     prediction, target = exp.predict(model, test), test.aux["target"].double().numpy()
     square = ((prediction - target) ** 2).mean(-1)  # (n, N)
     number = (test.positions[..., 0] / exp.position_scale).round().long().numpy()
     tenth = np.minimum((test.aux["share"].numpy() * 10).astype(int), 9)
-    half = test._map(lambda t: t[:, ::2] if t.ndim > 1 and t.shape[1] == exp.keep_frames else t)
-    later = replace(test, positions=test.positions + 20 * exp.position_scale)
+    order = torch.randperm(exp.keep_frames, generator=seeded(0, 8))
+    worlds = {
+        "shuffled": _frames(exp, test, order),
+        "half": _frames(exp, test, slice(None, None, 2)),
+        "later": replace(test, positions=test.positions + 20 * exp.position_scale),
+    }
+    answers = {name: exp.predict(model, clips) for name, clips in worlds.items()}
+    errors = {f"mse_{name}": np.float64(exp.score(answers[name], clips)["mse"]) for name, clips in worlds.items()}
+    answers["shuffled"] = answers["shuffled"][:, order.argsort()]  # in the order of the frames again
     few = slice(0, 4)
     frames = grey(test[few])
-    return {
+    return errors | {name: answer[few].astype(np.float32) for name, answer in answers.items()} | {
         "by_share": _means(square, tenth, 10), "by_number": _means(square, number, STEPS),
-        "mse_half": np.float64(exp.score(exp.predict(model, half), half)["mse"]),
-        "mse_later": np.float64(exp.score(exp.predict(model, later), later)["mse"]),
         "frames": frames.astype(np.uint8), "numbers": number[few].astype(np.int8),
         "share": test.aux["share"][few].numpy(), "angles": test.aux["angles"][few].numpy(),
         "prediction": prediction[few].astype(np.float32),
         "kalman": predictors.kalman(frames, number[few]).astype(np.float32),
+        "kalman_half": predictors.kalman(frames[:, ::2], number[few, ::2]).astype(np.float32),
     }  # fmt: skip
+
+
+def _frames(exp: Pendulum, clips: Tokens, which: torch.Tensor | slice) -> Tokens:
+    """The same clips with some of their kept frames, or all of them in another order."""
+    return clips._map(lambda t: t[:, which] if t.ndim > 1 and t.shape[1] == exp.keep_frames else t)
 
 
 def _means(value: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
@@ -62,50 +88,90 @@ def _means(value: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
     return np.divide(total, count, out=np.full(groups, np.nan), where=count > 0)
 
 
-def payload(arrays: Mapping[str, np.ndarray], guesses: Mapping[str, np.ndarray]) -> dict:
-    """What the page needs, as JSON, from the arrays that `Pendulum.arrays` describes and from predictions (C, N, 2) by
-    name. ValueError names what is missing or misshapen."""
-    given = {f"prediction of {name}": guess for name, guess in guesses.items()}
+def answers(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A model's answers by world, as far as its arrays have them: (C, N, 2), NaN for frames that were left out; and
+    the mean squared error over all test clips, by the same names with `mse_` before them, NaN where it was not kept."""
+    found = {}
+    for world, key in zip(WORLDS, KEYS, strict=True):
+        if key in arrays:
+            if not np.isfinite(arrays[key]).all():
+                raise ValueError(f"{key} holds values that are not finite")
+            found[world] = np.float64(arrays[key])
+            found[f"mse_{world}"] = float(arrays.get(f"mse_{key}", np.nan))
+    if "every other" in found:
+        spread = np.full(found["as they are"].shape, np.nan)
+        spread[:, ::2] = found["every other"]
+        found["every other"] = spread
+    return found
+
+
+def smoothed(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The Kalman smoother's answers in the same form. It knows time stamps, and needs neither order nor a zero."""
+    plain = arrays.get("kalman")
+    if plain is None:  # a record of before it was kept
+        plain = predictors.kalman(np.float32(arrays["frames"]), arrays["numbers"].astype(int))
+    half = {"half": arrays["kalman_half"]} if "kalman_half" in arrays else {}
+    return answers({"prediction": plain, "shuffled": plain, "later": plain} | half)
+
+
+def payload(arrays: Mapping[str, np.ndarray], guesses: Mapping[str, Mapping[str, np.ndarray]]) -> dict:
+    """What the page needs, as JSON, from the arrays that `recorded` describes and from what `answers` makes of several
+    predictors, by name. The page offers the worlds that all of them know. ValueError names what is missing or
+    misshapen."""
+    given = {f"prediction of {name}": guess["as they are"] for name, guess in guesses.items()}
     a = checked(
         {**arrays, **given}, {"frames": 256, "numbers": STEPS},
         frames=f"C N {SIZE**2}", numbers="C N", share="C N", angles=f"C {STEPS}", **dict.fromkeys(given, "C N 2"),
     )  # fmt: skip
     if a["share"].min() < 0 or a["share"].max() > 1:
         raise ValueError("share must lie in [0, 1]")
+    worlds = [world for world in WORLDS if all(world in guess for guess in guesses.values())]
     clips = [
         {
             "frames": base64.b64encode(a["frames"][c].astype(np.uint8).tobytes()).decode(),
             "numbers": a["numbers"][c].tolist(),
             "share": np.rint(100 * a["share"][c]).astype(int).tolist(),
             "angles": _whole(a["angles"][c]),
-            "guesses": [_whole(a[name][c]) for name in given],
+            "answers": [[_pairs(guess[world][c]) for guess in guesses.values()] for world in worlds],
         }
         for c in range(len(a["frames"]))
     ]
+    means = [[guess.get(f"mse_{world}", np.nan) for world in worlds] for guess in guesses.values()]
     return {
         "size": SIZE, "steps": STEPS, "scale": SCALE, "centre": (CENTRE + 0.5) * SIZE / CANVAS,
         "length": LENGTH * SIZE / CANVAS, "clips": clips,
-        "models": [{"name": name, "colour": colour, "dash": dash}
-                   for name, (colour, dash) in zip(guesses, STYLES, strict=False)],
+        "worlds": [{"name": world, "says": WORLDS[world]} for world in worlds],
+        "models": [{"name": name, "colour": colour, "dash": dash,
+                    "mse": [None if np.isnan(v) else round(1000 * v, 4) for v in mean]}
+                   for name, mean, (colour, dash) in zip(guesses, means, STYLES, strict=False)],
     }  # fmt: skip
+
+
+def _pairs(guess: np.ndarray) -> list:
+    """Sine and cosine of each frame (N, 2) as whole numbers, None where there is no answer."""
+    return [None if np.isnan(pair).any() else _whole(pair) for pair in guess]
 
 
 def _whole(values: np.ndarray) -> list:
     return np.rint(np.float64(values) * SCALE).astype(int).tolist()
 
 
-def errors(data: dict, clip: int) -> list[float]:
+def errors(data: dict, clip: int, world: int = 0) -> list[float]:
     """Mean squared error of sine and cosine over a clip's frames, for each model. The page computes the same."""
-    chosen = data["clips"][clip]
+    chosen, found = data["clips"][clip], []
     angle = np.array(chosen["angles"])[chosen["numbers"]] / data["scale"]
     true = np.stack((np.sin(angle), np.cos(angle)), axis=-1)
-    return [float(np.mean((np.array(guess) / data["scale"] - true) ** 2)) for guess in chosen["guesses"]]
+    for guess in chosen["answers"][world]:
+        there = [s for s, pair in enumerate(guess) if pair is not None]
+        said = np.array([guess[s] for s in there]) / data["scale"]
+        found.append(float(np.mean((said - true[there]) ** 2)))
+    return found
 
 
-def degrees_off(data: dict, clip: int, slot: int, model: int) -> float:
+def degrees_off(data: dict, clip: int, slot: int, model: int, world: int = 0) -> float:
     """By how much a model's needle misses the true one in one frame, in degrees, -180 to 180."""
     chosen = data["clips"][clip]
-    sine, cosine = chosen["guesses"][model][slot]
+    sine, cosine = chosen["answers"][world][model][slot]
     off = np.arctan2(sine, cosine) - chosen["angles"][chosen["numbers"][slot]] / data["scale"]
     return float(np.degrees((off + np.pi) % (2 * np.pi) - np.pi))
 
@@ -130,7 +196,7 @@ def still(data: dict, clip: int = 0) -> str:
     centre, reach = data["centre"] * cell, data["length"] * cell
     needles = [("#ffffff", chosen["angles"][chosen["numbers"][slot]] / data["scale"])]
     needles += [(PALETTE[m["colour"]][1], np.arctan2(*guess[slot]))
-                for m, guess in zip(data["models"][:1], chosen["guesses"], strict=False)]  # fmt: skip
+                for m, guess in zip(data["models"][:1], chosen["answers"][0], strict=False)]  # fmt: skip
     for colour, angle in needles:
         end = (left + centre + reach * np.sin(angle), top + centre + reach * np.cos(angle))
         body += svg.line([(left + centre, top + centre), end], stroke=colour, stroke_width=2.5)
@@ -150,14 +216,15 @@ def still(data: dict, clip: int = 0) -> str:
     return svg.picture(700, top + side + 14, body)
 
 
-def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None, source: str = "") -> Explorable:
-    """The figure from the arrays of `Pendulum.arrays`; `more` holds predictions of other models for the same clips, by
-    name, and `source` says in the caption where all of it comes from."""
-    a = checked(arrays, {"numbers": STEPS}, frames=f"C N {SIZE**2}", numbers="C N", prediction="C N 2")
-    smoothed = arrays.get("kalman")
-    if smoothed is None:  # a record of before it was kept
-        smoothed = predictors.kalman(np.float32(a["frames"]), a["numbers"])
-    data = payload(arrays, {name: arrays["prediction"], **(more or {}), "Kalman, told the physics": smoothed})
+def explorable(
+    arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more: Mapping[str, Mapping] | None = None, source: str = ""
+) -> Explorable:
+    """The figure from the arrays of `recorded`; `more` holds the arrays of other models of the same clips, by name, and
+    `source` says in the caption where all of it comes from."""
+    checked(arrays, {"numbers": STEPS}, frames=f"C N {SIZE**2}", numbers="C N", prediction="C N 2")
+    given = {name: arrays, **(more or {})}
+    guesses = {label: answers(found) for label, found in given.items()}
+    data = payload(arrays, guesses | {"Kalman, told the physics": smoothed(arrays)})
     data["start"] = opening(data)
     return Explorable(
         name="pendulum",
@@ -165,9 +232,10 @@ def explorable(arrays: Mapping[str, np.ndarray], name: str = "RoMAE", more=None,
         data=data,
         fallback=still(data),
         title="Where is the rod?",
-        caption="Press play, or drag the marker, the slider or the picture. The camera shows what the model is given; "
-        "a grey picture is a frame that was left out. Bars below the curve say how much of each picture the noise "
-        "leaves. Needles and curves show the true angle and what is made of the frames; 0 degrees hangs straight down. "
+        caption="Press play, or drag the marker, the slider or the picture; then change what happens to the frames. "
+        "The camera shows what the model is given; a grey picture is a frame that was left out. Bars below the curve "
+        "say how much of each picture the noise leaves. Needles and curves show the true angle and what is made of the "
+        "frames; 0 degrees hangs straight down. "
         f"{source}".rstrip(),
     )
 
@@ -183,7 +251,7 @@ def from_results(root: Path | None = None) -> Explorable:
         said = [f"preset {r.preset}, seed {r.seed}, MSE {r.metrics['mse']:.5f} on 1000 clips" for r, _ in runs]
         source = f"Recorded runs: {'; '.join(said)}. Kalman is a smoother that knows the equation of motion. "
         source += f"To repeat: {first.command}."
-        return explorable(arrays, NAMES[first.preset], {NAMES[r.preset]: a["prediction"] for r, a in others}, source)
+        return explorable(arrays, NAMES[first.preset], {NAMES[r.preset]: a for r, a in others}, source)
 
     groups = [Pendulum.best().records(root), Pendulum.paper().records(root)]
     return drawn("pendulum", "Where is the rod?", COMMAND, groups, draw, root)

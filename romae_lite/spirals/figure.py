@@ -138,7 +138,7 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
         fallback=still(data, data["start"]),
         title="How few points does it take to see a spiral?",
         caption="Drag the slider to choose how many noisy points the model sees; it has to fill in the others. "
-        "In training it always saw 30; away from that number, in either direction, it gets worse. "
+        "In training it always saw 30; away from that number, in either direction, it gets worse on average. "
         "The Bayes-optimal curve knows how the spirals were made and cannot be beaten on average. "
         f"Errors are against the true curve, on the hidden points of this one spiral. {source}".rstrip(),
     )

@@ -39,6 +39,7 @@ class Synthetic(Masked):
     tiers = Experiment.tiers | {"mini": "own"}
     campaign = (
         ("mini", 1),
+        ("mini", 1, {"position_scale": 1.0}),  # the other unit, for the same figure
         ("best", 5),
         ("paper", 5),
         *(("best", 3, {"n_train": 32_000, "position_scale": scale}) for scale in (1.0, 10.0, 50.0)),

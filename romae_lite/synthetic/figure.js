@@ -1,11 +1,13 @@
-// Drag the observed points of a random series; RoMAE and the exact Gaussian process follow.
+// Drag the observed points of a random series; RoMAE and the exact Gaussian process follow. For one asked time: how much
+// of each observation stands in either answer.
 function explorable(root, data, kit) {
   const {t, references, sharpness, noise, trained} = data, T = t.length, MAX = data.max;
   const models = [
     {id: "romae", name: "RoMAE", colour: "var(--romae-blue)", width: 2.75, dash: ""},
     {id: "gp", name: "Gaussian process", colour: "var(--romae-vermillion)", width: 2.25, dash: "7 4"}];
 
-  const model = romae.load(data.model), positions = t.map(time => [time * data.scale]);
+  const units = data.units.map(({unit, model}) => ({unit, model: romae.load(model), positions: t.map(time => [time * unit])}));
+  const NUDGE = 0.001, PAUSE = 60;  // of an observation; milliseconds before the slower sums begin
 
   // --- the Gaussian process: ten heights, one 10 x 10 system ------------------------------------------------------------
   const basis = time => {
@@ -33,7 +35,10 @@ function explorable(root, data, kit) {
     const covariance = invert(precision);
     const pull = Array.from({length: K}, (_, a) => observed.reduce((sum, i, j) => sum + W[i][a] * values[j], 0) / noise ** 2);
     const heights = covariance.map(row => dot(row, pull));
-    return w => ({mean: dot(w, heights), sd: Math.sqrt(dot(w, covariance.map(row => dot(row, w))))});
+    const at = w => ({mean: dot(w, heights), sd: Math.sqrt(dot(w, covariance.map(row => dot(row, w))))});
+    // The mean is linear in the observations: w . covariance . W_o' / noise^2 are its weights.
+    const share = w => { const spread = covariance.map(row => dot(row, w) / noise ** 2); return observed.map(i => dot(W[i], spread)); };
+    return {at, share};
   }
 
   function draw(number) {
@@ -42,19 +47,51 @@ function explorable(root, data, kit) {
   }
 
   // --- state --------------------------------------------------------------------------------------------------------------
-  let number = data.start, current = draw(number), observed = current.order.slice(0, data.observed), answer;
+  let number = data.start, current = draw(number), observed = current.order.slice(0, data.observed), answer, unit = 0, asked = data.asked;
   const shown = {truth: true, romae: true, gp: true}, announce = kit.announcer(root);
   const digits = v => v.toFixed(3), time = i => t[i].toFixed(2);
 
   function solve() {
     const sorted = [...observed].sort((a, b) => a - b), values = sorted.map(i => current.noisy[i]);
-    const hidden = t.map((_, i) => i).filter(i => !sorted.includes(i)), at = posterior(sorted, values);
-    const found = romae.predict(model, current.noisy.map(v => [v]), positions, new Set(hidden)), predicted = hidden.map(i => found[i][0]), exact = hidden.map(i => at(W[i]));
+    const hidden = t.map((_, i) => i).filter(i => !sorted.includes(i)), {at, share} = posterior(sorted, values);
+    const predicted = say(current.noisy, hidden), exact = hidden.map(i => at(W[i]));
+    if (!hidden.includes(asked)) asked = hidden.reduce((best, i) => Math.abs(i - asked) < Math.abs(best - asked) ? i : best);
     const mean = errors => errors.reduce((a, b) => a + b, 0) / errors.length;
-    answer = {sorted, hidden, predicted, exact, fine: fineW.map(at),
+    answer = {sorted, hidden, predicted, exact, fine: fineW.map(at), share, weights: null, average: null,
       romae: mean(predicted.map((x, j) => (x - current.clean[hidden[j]]) ** 2)),
       gp: mean(exact.map(({mean: x}, j) => (x - current.clean[hidden[j]]) ** 2)),
       expected: mean(exact.map(({sd}) => sd ** 2))};
+  }
+
+  function say(noisy, hidden) {
+    const {model, positions} = units[unit], found = romae.predict(model, noisy.map(v => [v]), positions, new Set(hidden));
+    return hidden.map(i => found[i][0]);
+  }
+  // What takes many predictions comes bit by bit once nothing moves any more: RoMAE's weights, by raising and lowering one
+  // observation after the other, and its error over all of the page's series. Whoever knows only the observations errs by
+  // the process's variance plus the squared distance from its mean: so only the distance has to be averaged.
+  let ticket = 0, timer;
+  function later() {
+    const mine = ++ticket, {sorted, hidden} = answer, weights = hidden.map(() => []);
+    const wanted = [...sorted.map((i, j) => () => {
+      const [up, down] = [NUDGE, -NUDGE].map(by => say(current.noisy.map((v, k) => k === i ? v + by : v), hidden));
+      up.forEach((v, m) => { weights[m][j] = (v - down[m]) / (2 * NUDGE); });
+      if (j === sorted.length - 1) { answer.weights = weights; report(); }
+    })];
+    let total = 0;
+    data.series.forEach(({noisy}, n) => wanted.push(() => {
+      const {at} = posterior(sorted, sorted.map(i => noisy[i])), predicted = say(noisy, hidden);
+      total += hidden.reduce((sum, i, m) => sum + (predicted[m] - at(W[i]).mean) ** 2, 0) / hidden.length;
+      if (n === data.series.length - 1) { answer.average = answer.expected + total / data.series.length; report(); }
+    }));
+    const next = () => {
+      if (mine !== ticket) return;
+      const until = performance.now() + 12;
+      while (wanted.length && performance.now() < until) wanted.shift()();
+      if (wanted.length) timer = setTimeout(next, 0);
+    };
+    clearTimeout(timer);
+    timer = setTimeout(next, PAUSE);
   }
 
   // --- controls -----------------------------------------------------------------------------------------------------------
@@ -69,10 +106,15 @@ function explorable(root, data, kit) {
     .romae-explorable .sy-legend>button[aria-pressed=false]{text-decoration:line-through}
     .romae-explorable .sy-legend>button[aria-pressed=false] svg{opacity:.25}
     .romae-explorable .sy-note{margin:.35rem 0 0;font-size:.88em;min-height:2.7em;font-variant-numeric:tabular-nums}
+    .romae-explorable .sy-units{display:flex;flex-wrap:wrap;gap:.3rem .6rem;align-items:center;margin-bottom:.4rem}
+    .romae-explorable .sy-what{margin:.5rem 0 0;font-size:.88em;font-variant-numeric:tabular-nums;min-height:2.8em}
     .romae-explorable .sy-point circle:first-child{fill:transparent}
     .romae-explorable .sy-point:focus-visible circle:last-child{stroke:var(--romae-blue);stroke-width:4}`));
   const plot = kit.el("div", {class: "sy-plot"}), svg = kit.svg("svg", {style: "overflow:hidden"}), note = kit.el("p", {class: "sy-note romae-faint"});
   plot.append(svg);
+  const what = kit.el("p", {class: "sy-what"}), bars = kit.svg("svg", {class: "sy-weights"});
+  const unitButtons = units.map(({unit: by}, i) => kit.button(`× ${by}`, {class: "romae-button"}, () => { unit = i; update(); }));
+  const choose = kit.el("div", {class: "sy-units", role: "group", "aria-label": "Unit of time"}, kit.el("span", {}, "RoMAE trained with times"), ...unitButtons);
   const slider = kit.slider({label: "Observed", min: 1, max: MAX, value: observed.length, format: n => `${n} of ${T}`, describe: n => `${n} of ${T} points`, change: count});
   const sample = (colour, width, dash) => kit.svg("svg", {viewBox: "0 0 30 10", "aria-hidden": "true"},
     kit.svg("line", {x1: 1, x2: 29, y1: 5, y2: 5, "stroke-width": width, "stroke-dasharray": dash, style: `stroke:${colour}`}));
@@ -86,7 +128,7 @@ function explorable(root, data, kit) {
   };
   const rows = Object.fromEntries([...models.map(m => [m.id, toggle(m.id, m.name, sample(m.colour, m.width, m.dash))]),
     ["truth", toggle("truth", "True curve", sample("color-mix(in srgb,currentColor 55%,transparent)", 1.75, ""))]]);
-  root.append(plot, kit.el("div", {class: "sy-side"},
+  root.append(...units.length > 1 ? [choose] : [], plot, what, bars, kit.el("div", {class: "sy-side"},
     kit.el("div", {},
       kit.el("div", {class: "romae-row"}, slider.node),
       kit.el("div", {class: "romae-row"},
@@ -119,7 +161,7 @@ function explorable(root, data, kit) {
   }
 
   // --- drawing --------------------------------------------------------------------------------------------------------------
-  const layer = {grid: kit.svg("g"), band: kit.svg("path"), truth: kit.svg("path"), gp: kit.svg("path"), romae: kit.svg("path"), points: kit.svg("g")};
+  const layer = {grid: kit.svg("g"), band: kit.svg("path"), truth: kit.svg("path"), gp: kit.svg("path"), romae: kit.svg("path"), asked: kit.svg("g"), points: kit.svg("g")};
   svg.append(...Object.values(layer));
   kit.set(layer.band, {style: "fill:var(--romae-vermillion)", "fill-opacity": 0.15});
   kit.set(layer.truth, {fill: "none", "stroke-width": 1.75, style: "stroke:color-mix(in srgb,currentColor 50%,transparent)"});
@@ -137,6 +179,49 @@ function explorable(root, data, kit) {
       ...[0, 0.2, 0.4, 0.6, 0.8, 1].filter(v => v <= t[T - 1] + 1e-9).map(v => kit.text(x(v), bottom + 16, String(v), {"text-anchor": "middle"})),
       kit.text((left + width) / 2, height - 4, "time", {"text-anchor": "middle", class: "romae-faint"}));
     place();
+    weigh();
+  }
+  // The weights, under the points that they belong to; the asked time is dragged here.
+  const HIGH = 118, scenery = kit.svg("g"), marker = kit.svg("g"), zone = kit.svg("rect", {y: 0, height: HIGH, fill: "transparent"});
+  bars.append(scenery, zone, marker);
+  const showAsked = kit.handle(marker, {label: "Asked time", min: 0, max: T - 1, step: 1, value: () => asked, describe: i => `time ${time(i)}`, to: i => ask(i, Math.sign(i - asked))});
+  for (const node of [zone, marker]) {
+    const go = px => ask(Math.round(kit.clamp((x.invert(px) - t[0]) / (t[1] - t[0]), 0, T - 1)));
+    kit.drag(node, bars, {start: go, move: go});
+  }
+  function ask(i, way = 0) {  // the next hidden point that way, or the nearest one
+    const {hidden} = answer, ahead = way ? hidden.filter(h => (h - i) * way >= 0) : hidden;
+    if (!ahead.length) return;
+    asked = ahead.reduce((best, h) => Math.abs(h - i) < Math.abs(best - i) ? h : best);
+    place();
+    report();
+  }
+  const both = () => {
+    const m = answer.hidden.indexOf(asked);
+    return {gp: answer.share(W[asked]), romae: answer.weights && answer.weights[m]};
+  };
+  function weigh() {
+    if (!x) return;
+    const width = x(t[T - 1]) + 14, {gp, romae: said} = both(), all = [...gp, ...said || []];
+    const up = kit.linear([Math.min(-0.4, ...all), Math.max(1, ...all)], [HIGH - 22, 8]), wide = Math.min(5.5, (x(t[1]) - x(t[0])) / 2 - 0.4);
+    kit.set(bars, {viewBox: `0 0 ${width} ${HIGH}`, height: HIGH, width: "100%"});
+    kit.set(zone, {x: 0, width});
+    const rect = (v, left, colour, more) => kit.svg("rect", {x: left, width: wide, y: Math.min(up(v), up(0)), height: Math.max(0.8, Math.abs(up(v) - up(0))), style: `fill:${colour};stroke:${colour}`, ...more});
+    const parts = [0, 1].flatMap(v => [kit.svg("line", {x1: 30, x2: width, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": v ? 0.11 : 0.35}), kit.text(24, up(v) + 4, String(v), {"text-anchor": "end"})]);
+    answer.sorted.forEach((i, j) => {
+      parts.push(rect(gp[j], x(t[i]) - wide - 0.6, "var(--romae-vermillion)", {class: "sy-gp", "fill-opacity": 0.35}));
+      if (said) parts.push(rect(said[j], x(t[i]) + 0.6, "var(--romae-blue)", {class: "sy-romae"}));
+    });
+    scenery.replaceChildren(...parts);
+    const at = x(t[asked]);
+    marker.replaceChildren(
+      kit.svg("rect", {x: at - 14, y: HIGH - 34, width: 28, height: 34, fill: "transparent"}),
+      kit.svg("line", {x1: at, x2: at, y1: 0, y2: HIGH - 16, style: "stroke:currentColor", "stroke-width": 1.3, "stroke-dasharray": "3 3"}),
+      kit.svg("path", {d: `M${at} ${HIGH - 17}l7 11h-14z`, style: "fill:currentColor"}));
+    showAsked(asked);
+    const sum = list => list.reduce((a, b) => a + b, 0).toFixed(2).replace("-", "−");
+    what.textContent = `Asked at time ${time(asked)} (drag the triangle). Bars: how far the answer there moves when the point above is raised by one. ` +
+      `They add up to ${sum(gp)} for the Gaussian process` + (said ? ` and ${sum(said)} for RoMAE; what is missing to 1 is drawn towards zero.` : ".");
   }
   function place() {
     if (!x) return;
@@ -146,6 +231,9 @@ function explorable(root, data, kit) {
     const edge = sign => answer.fine.map(({mean, sd}, i) => [x(fine[i]), y(mean + sign * 2 * sd)]);
     layer.band.setAttribute("d", kit.path([...edge(1), ...edge(-1).reverse()]) + "Z");
     for (const [id, on] of [["truth", shown.truth], ["gp", shown.gp], ["band", shown.gp], ["romae", shown.romae]]) layer[id].style.display = on ? "" : "none";
+    const m = answer.hidden.indexOf(asked), at = x(t[asked]), dots = [[shown.gp, answer.exact[m].mean, "vermillion"], [shown.romae, answer.predicted[m], "blue"]];
+    layer.asked.replaceChildren(kit.svg("line", {x1: at, x2: at, y1: 10, y2: y(-3), style: "stroke:currentColor", "stroke-opacity": 0.35, "stroke-dasharray": "3 3"}),
+      ...dots.filter(([on]) => on).map(([, v, colour]) => kit.svg("circle", {cx: at, cy: y(v), r: 4.5, style: `fill:var(--romae-${colour})`})));
     while (handles.length < observed.length) handles.push(handle(handles.length));
     // A handle that left the page, even for a moment, would lose the pointer that drags it.
     while (layer.points.childElementCount > observed.length) layer.points.lastChild.remove();
@@ -164,15 +252,23 @@ function explorable(root, data, kit) {
 
   function update() {
     solve();
-    const n = observed.length;
     place();
+    report();
+    later();
+  }
+  function report() {
+    const n = observed.length;
+    weigh();
+    unitButtons.forEach((button, i) => button.setAttribute("aria-pressed", i === unit));
     slider.set(n);
     rows.romae.value.textContent = digits(answer.romae);
     rows.gp.value.textContent = digits(answer.gp);
     const untrained = n < trained[0] || n > trained[1] ? ` RoMAE was trained with ${trained[0]} to ${trained[1]} points.` : "";
-    note.textContent = `Over all series observed at these times, the best possible is ${digits(answer.expected)}.${untrained}`;
+    const average = answer.average === null ? "…" : digits(answer.average);
+    note.textContent = `Over all series observed at these times, the best possible is ${digits(answer.expected)}; RoMAE has ${average} (from ${data.series.length} series).${untrained}`;
     announce(`${n} points observed. Mean squared error: RoMAE ${digits(answer.romae)}, Gaussian process ${digits(answer.gp)}.`);
-    kit.state({series: number, observed: [...observed], shown: {...shown}, mse_romae: digits(answer.romae), mse_gp: digits(answer.gp),
+    const {gp, romae: said} = both(), four = list => list && list.map(v => v.toFixed(4));
+    kit.state({asked, unit: units[unit].unit, weights_gp: four(gp), weights_romae: four(said), average: answer.average === null ? null : digits(answer.average), series: number, observed: [...observed], shown: {...shown}, mse_romae: digits(answer.romae), mse_gp: digits(answer.gp),
       expected: digits(answer.expected), hidden: answer.hidden, romae: answer.predicted.map(v => v.toFixed(4)),
       gp: answer.exact.map(v => v.mean.toFixed(4)), sd: answer.exact.map(v => v.sd.toFixed(4)), note: note.textContent});
   }

@@ -1,10 +1,12 @@
 """The synthetic explorable: where a series is observed, and what RoMAE and the exact Gaussian process make of it.
 
 Nothing is precomputed but the series, which the package drew: the page solves the Gaussian process and runs RoMAE, with
-the weights that `python -m romae_lite run synthetic --preset mini` left beside its record, in half precision.
+the weights that `python -m romae_lite run synthetic --preset mini` left beside its record, in half precision. With
+the record of the same preset in the paper's unit of time (`--set position_scale=1.0`) the page can switch between the
+two.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +29,17 @@ SERIES, MOST = 40, 20  # series to choose from; the slider's last number of obse
 COMMAND = "python -m romae_lite run synthetic --preset mini --seeds 0"
 
 
-def payload(model: RoMAE, exp: Synthetic, start: int = 7, observed: int = 5) -> dict:
-    """What the page needs, as JSON: the model with its settings, and series of the generator, `start` the first to be
-    shown. ValueError where the page cannot compute what the model does."""
-    if exp.grid != GRID:
-        raise ValueError(f"grid is {exp.grid!r}; the page knows {GRID!r} only")
-    rng, (t, references) = np.random.default_rng(0), GRIDS[GRID]
+Model = tuple[RoMAE, Synthetic]  # and the settings it was made with
+
+
+def payload(models: Sequence[Model], start: int = 7, observed: int = 5, asked: int = 24) -> dict:
+    """What the page needs, as JSON: models, alike but for the unit of time, the first to begin with; and series of the
+    generator, `start` the first to be shown. asked: the point whose weights are shown first. ValueError where the page
+    cannot compute what a model does."""
+    for _, exp in models:
+        if exp.grid != GRID:
+            raise ValueError(f"grid is {exp.grid!r}; the page knows {GRID!r} only")
+    rng, (t, references), shown_ = np.random.default_rng(0), GRIDS[GRID], models[0][1].shown
     made = generate(SERIES, rng, GRID)
     series = [
         {"heights": heights.numpy().round(4).tolist(), "noisy": noisy[:, 0].double().numpy().round(3).tolist(),
@@ -40,9 +47,10 @@ def payload(model: RoMAE, exp: Synthetic, start: int = 7, observed: int = 5) -> 
         for heights, noisy in zip(made.aux["heights"], made.values, strict=True)
     ]  # fmt: skip
     return {
-        "model": packed(model), "scale": exp.scale, "sharpness": SHARPNESS, "noise": NOISE, "max": MOST,
-        "t": t.round(9).tolist(), "references": references.round(9).tolist(), "series": series, "start": start,
-        "trained": [exp.shown.start, exp.shown.stop - 1], "observed": observed,
+        "units": [{"unit": exp.scale, "model": packed(model)} for model, exp in models],
+        "sharpness": SHARPNESS, "noise": NOISE, "max": MOST, "t": t.round(9).tolist(),
+        "references": references.round(9).tolist(), "series": series, "start": start,
+        "trained": [shown_.start, shown_.stop - 1], "observed": observed, "asked": asked,
     }  # fmt: skip
 
 
@@ -53,9 +61,10 @@ def shown(data: dict, number: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
 
 
 def romae(data: dict, observed: list[int], noisy: np.ndarray) -> np.ndarray:
-    """What the model says of the grid's other points, in order."""
-    hidden, positions = np.setdiff1d(np.arange(len(noisy)), observed), np.array(data["t"])[:, None] * data["scale"]
-    return predicted(data["model"], noisy[:, None], positions, hidden)[:, 0]
+    """What the first model says of the grid's other points, in order."""
+    hidden, first = np.setdiff1d(np.arange(len(noisy)), observed), data["units"][0]
+    positions = np.array(data["t"])[:, None] * first["unit"]
+    return predicted(first["model"], noisy[:, None], positions, hidden)[:, 0]
 
 
 def still(data: dict) -> str:
@@ -86,9 +95,10 @@ def still(data: dict) -> str:
     return svg.picture(width, height, body)
 
 
-def explorable(model: RoMAE, exp: Synthetic, source: str = "", **opening: int) -> Explorable:
-    """The figure of a model and the settings it was made with; `source` names their record. opening: see `payload`."""
-    data = payload(model, exp, **opening)
+def explorable(models: Sequence[Model], source: str = "", **opening: int) -> Explorable:
+    """The figure of models and the settings they were made with; `source` names their records. opening: see
+    `payload`."""
+    data = payload(models, **opening)
     return Explorable(
         name="synthetic",
         script=SCRIPT,
@@ -97,10 +107,10 @@ def explorable(model: RoMAE, exp: Synthetic, source: str = "", **opening: int) -
         fallback=still(data),
         height=340,
         title="Where would you look?",
-        caption="Drag the observed points along the series, or change how many there are. The Gaussian process knows "
-        "how the series are made, so its curve is the best possible guess, and the true curve lies within its band for "
-        "95 % of the time. RoMAE has only seen examples. Both are computed here, in the page; RoMAE is the preset "
-        f"mini, a model made small enough for that. {source}".rstrip(),
+        caption="Black: observed points, to be dragged. Orange, dashed: the Gaussian process that knows how the series "
+        "are made, the best possible guess, with a band that holds the true curve for 95 % of the time. Blue: RoMAE, "
+        "which has only seen examples. Below: what each observed point contributes to either answer at one time. All "
+        f"is computed here, in the page; RoMAE is the preset mini, made small enough for that. {source}".rstrip(),
     )
 
 
@@ -114,15 +124,21 @@ def model_of(record: Record, arrays: Mapping[str, np.ndarray]) -> RoMAE:
 
 @figure("synthetic")
 def from_results(root: Path | None = None, **opening: int) -> Explorable:
-    """The figure from the first seed of the preset "mini"."""
+    """The figure from the first seed of the preset "mini", and of the same in the paper's unit where it is recorded."""
 
     def draw(runs: list[Drawable]) -> Explorable:
-        ((record, arrays),) = runs
+        said = [
+            f"{r.metrics['mse_clean']:.4f} with times × {r.planned.build().scale:g} (Gaussian process "
+            f"{r.metrics['mse_clean_gp']:.4f})"
+            for r, _ in runs
+        ]
+        record = runs[0][0]
         source = (
-            f"Recorded run: {record.parameters:,} weights, seed {record.seed}; over its whole test set the mean "
-            f"squared error is {record.metrics['mse_clean']:.4f}, the Gaussian process's "
-            f"{record.metrics['mse_clean_gp']:.4f}. To repeat it: {record.command}."
+            f"Recorded runs of {record.parameters:,} weights; mean squared error over a whole test set: "
+            f"{'; '.join(said)}. To repeat: {record.command}."
         )
-        return explorable(model_of(record, arrays), record.planned.build(), source, **opening)
+        models = [(model_of(one, arrays), one.planned.build()) for one, arrays in runs]
+        return explorable(models, source, **opening)
 
-    return drawn("synthetic", "Synthetic series", COMMAND, [Synthetic.mini().records(root)], draw, root)
+    groups = [Synthetic.mini().records(root), Synthetic.mini().replace(position_scale=1.0).records(root)]
+    return drawn("synthetic", "Synthetic series", COMMAND, groups, draw, root)

@@ -1,4 +1,5 @@
-// A multivariate series through a window: which steps the model is shown, and how probable it then finds every class.
+// A multivariate series through a window: which steps the model is shown, and how probable it then finds every class; of
+// handwriting, the pen.
 function explorable(root, data, kit) {
   const {series, names, levels, range} = data, ends = 10;
   const colours = ["blue", "vermillion", "green", "purple", "amber", "grey"].map(name => `var(--romae-${name})`);
@@ -11,6 +12,7 @@ function explorable(root, data, kit) {
   const kept = () => Math.ceil(levels[level] * series[s].step.length);
   const shown = () => series[s].step.map((step, n) => inside(step) && series[s].rank[n] < kept());
   const answer = () => series[s].probability[from][to - from - 1][level];
+  const rocket = () => series[s].minirocket ? series[s].minirocket[from][to - from - 1][level] : null;
   const edge = tenth => `step ${Math.round(tenth * last() / ends)} of ${last()}`;
 
   // --- controls --------------------------------------------------------------------------------------------------------
@@ -20,6 +22,13 @@ function explorable(root, data, kit) {
     .romae-explorable .ue-row>i{display:block;height:.8em;border-radius:3px;background:color-mix(in srgb,currentColor 10%,transparent)}
     .romae-explorable .ue-row>i>i{display:block;height:100%;border-radius:3px;background:var(--romae-blue)}
     .romae-explorable .ue-row b{text-align:right;font-weight:600;font-variant-numeric:tabular-nums}
+    .romae-explorable .ue-row>i{position:relative}
+    .romae-explorable .ue-row>i>u{position:absolute;top:-.15em;bottom:-.15em;width:2px;background:currentColor}
+    .romae-explorable .ue-rocket{margin:.35rem 0 0;font-size:.93em}
+    .romae-explorable .ue-rocket b{color:var(--romae-green)}
+    .romae-explorable .ue-main{display:grid;gap:.3rem 1rem;grid-template-columns:minmax(0,1fr);align-items:center}
+    @container (min-width:600px){.romae-explorable .ue-main.ue-two{grid-template-columns:11rem minmax(0,1fr)}}
+    .romae-explorable .ue-pen{display:block;width:min(100%,11rem);aspect-ratio:1;margin:0 auto}
     .romae-explorable .ue-classes{margin-top:.5rem}`));
   const choose = kit.select({label: "Series", value: "0", change: v => { s = +v; update(); },
     options: series.map((one, i) => [String(i), `${i + 1}: ${names[one.label]}`])});
@@ -27,7 +36,8 @@ function explorable(root, data, kit) {
     format: i => `${Math.round(100 * (1 - levels[i]))} %`, describe: i => `${Math.round(100 * (1 - levels[i]))} % of the steps left out`, change: i => { level = i; update(); }});
   const plot = kit.el("div"), graph = kit.svg("svg", {}), classes = kit.el("div", {class: "ue-classes"}), note = kit.el("p", {class: "romae-num", style: "margin:.35rem 0 0;font-size:.93em"});
   plot.append(graph);
-  root.append(kit.el("div", {class: "romae-row", style: "margin:0 0 .5rem"}, choose.node, slider.node), plot, note, classes);
+  const writes = !!series[0].pen, paper = kit.svg("svg", {class: "ue-pen", viewBox: "0 0 100 100", role: "img"}), other = kit.el("p", {class: "ue-rocket"});
+  root.append(kit.el("div", {class: "romae-row", style: "margin:0 0 .5rem"}, choose.node, slider.node), kit.el("div", {class: writes ? "ue-main ue-two" : "ue-main"}, ...writes ? [paper] : [], plot), note, ...series[0].minirocket ? [other] : [], classes);
 
   // --- the series and its window -----------------------------------------------------------------------------------------
   const picture = kit.svg("g", {}), shade = kit.svg("g", {}), left = 12;
@@ -72,6 +82,18 @@ function explorable(root, data, kit) {
     }
   }
 
+  // --- the pen: every step's stretch as a line, thick where the tip presses -----------------------------------------------
+  function write() {
+    if (!writes) return;
+    const {pen, force, step} = series[s], xs = pen.map(([x]) => x), ys = pen.map(([, y]) => y), on = step.map(inside);
+    const size = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys)) || 1;
+    const x = v => 50 + 84 * (v - (Math.max(...xs) + Math.min(...xs)) / 2) / size, y = v => 50 - 84 * (v - (Math.max(...ys) + Math.min(...ys)) / 2) / size;
+    const parts = [kit.svg("path", {d: kit.path(pen.map(([a, b]) => [x(a), y(b)])), fill: "none", "stroke-width": 1, "stroke-linejoin": "round", style: "stroke:currentColor", "stroke-opacity": 0.16})];
+    pen.forEach(([a, b], n) => { if (n && on[n] && on[n - 1]) parts.push(kit.svg("line", {class: "ue-ink", x1: x(pen[n - 1][0]), y1: y(pen[n - 1][1]), x2: x(a), y2: y(b), "stroke-width": 1.2 + 2.8 * force[n], "stroke-linecap": "round", style: "stroke:currentColor"})); });
+    paper.replaceChildren(...parts);
+    paper.setAttribute("aria-label", `The pen's path, ${names[series[s].label]}, from ${edge(from)} to ${edge(to)}`);
+  }
+
   // --- state -------------------------------------------------------------------------------------------------------------
   function update() {
     const one = series[s], count = shown().filter(Boolean).length, chances = answer(), order = chances.map((_, c) => c).sort((a, b) => chances[b] - chances[a]);
@@ -80,12 +102,15 @@ function explorable(root, data, kit) {
     note.textContent = `${count} of ${one.step.length} steps shown.` + (count ? ` Most probable: ${names[order[0]]}, ${percent(chances[order[0]])}.` : " Nothing to go by.");
     classes.replaceChildren(...listed.map(c => kit.el("div", {class: "ue-row"},
       kit.el("span", {}, names[c] + (c === one.label ? " ✓" : "")),
-      kit.el("i", {"aria-hidden": "true"}, kit.el("i", {style: `width:${100 * chances[c] / 255}%`})),
+      kit.el("i", {"aria-hidden": "true"}, kit.el("i", {style: `width:${100 * chances[c] / 255}%`}), ...c === one.label && data.target ? [kit.el("u", {style: `left:${100 * data.target}%`})] : []),
       kit.el("b", {}, count ? percent(chances[c]) : "–"))));
+    const named = count ? rocket() : null, says = named === null ? "–" : names[named] + (named === one.label ? " ✓" : "");
+    other.replaceChildren("MiniRocket says: ", kit.el("b", {}, says));
     slider.set(level);
     draw();
-    announce(note.textContent);
-    kit.state({series: s + 1, truth: names[one.label], from, to, level, shown: count, answer: count ? names[order[0]] : "",
+    write();
+    announce(note.textContent + (one.minirocket ? ` MiniRocket: ${says}.` : ""));
+    kit.state({minirocket: named === null ? null : names[named], series: s + 1, truth: names[one.label], from, to, level, shown: count, answer: count ? names[order[0]] : "",
       probabilities: Object.fromEntries(listed.map(c => [names[c], count ? percent(chances[c]) : "–"]))});
   }
   kit.sized(plot, w => { width = w; draw(); });

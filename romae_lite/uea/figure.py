@@ -1,11 +1,15 @@
 """The window explorable: a multivariate series, which steps a model is shown, and what it then takes the series for.
 
-Every probability was computed by a model beforehand (`recorded`); the page looks them up.
+Every answer, RoMAE's and MiniRocket's, was computed beforehand (`recorded`); the page looks them up. Of
+CharacterTrajectories it also draws the pen, whose velocity the series are.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,23 +23,43 @@ from ..page.gallery import figure
 from ..page.palette import PALETTE
 from ..tokens import Tokens
 from ..training import seeded
+from . import rivals as predictors
 from .data import SETS
 from .experiment import UEA
 
 SCRIPT = Path(__file__).with_suffix(".js")
+NONE = 255  # no class
 ENDS = 10  # the window begins and ends at tenths of the series
-COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=BasicMotions"
+COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=CharacterTrajectories"
+PEN = "CharacterTrajectories"  # its channels: velocity to the right and upwards, force of the tip
 
 
-def recorded(exp: UEA, model: nn.Module, data: Splits, count: int = 8, channels: int = 6) -> dict[str, np.ndarray]:
-    """What a run keeps for it: some test series, and what the model says of parts of them.
+class Windows(NamedTuple):
+    """Some test series, and all parts of them that the page may show.
 
-    One series of every class in turn, E in all, N steps at most. values (E, N, at most `channels`); step (E, N), -1
-    where there is none; label (E,); rank (E, N), in which order steps are kept; levels (L,), shares that are kept;
-    probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the
-    series: zero where there is none.
-    """
-    test = data.test
+    some: E series, N steps at most; label (E,); rank (E, N), in which order steps are kept; levels (L,), shares that
+    are kept. at: four index arrays (M,) of windows with something in them: the series, in which tenth the window begins
+    and ends, the level; seen (M, N): their steps."""
+
+    some: Tokens
+    label: torch.Tensor
+    rank: torch.Tensor
+    levels: np.ndarray
+    at: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    seen: torch.Tensor
+
+    def tokens(self, values: torch.Tensor) -> Tokens:
+        """The windows as samples, with these values (E, N, C)."""
+        e = self.at[0]
+        return Tokens(values=values[e], positions=self.some.positions[e], pad=~self.seen)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return len(self.label), ENDS + 1, ENDS + 1, len(self.levels)
+
+
+def windows(exp: UEA, test: Tokens, count: int = 8) -> Windows:
+    """One series of every class in turn, and their windows."""
     label = test.aux["label"].cpu()
     turn = torch.stack([(label[:i] == label[i]).sum() for i in range(len(label))])  # the how-manieth of its class
     chosen = (turn * exp.classes + label).argsort(stable=True)[:count]
@@ -43,25 +67,56 @@ def recorded(exp: UEA, model: nn.Module, data: Splits, count: int = 8, channels:
     n, length = some.real.sum(1), some.positions[..., 0].masked_fill(~some.real, 0).amax(1, keepdim=True)
     rank = torch.rand(some.real.shape, generator=seeded(0, 7)).masked_fill(~some.real, 2).argsort(1).argsort(1)
     tenth = some.positions[..., 0] / (length + 1) * ENDS
-    windows = [(i, j, k) for i, j in combinations(range(ENDS + 1), 2) for k in range(len(levels))]
+    spans = [(i, j, k) for i, j in combinations(range(ENDS + 1), 2) for k in range(len(levels))]
     kept = rank < torch.from_numpy(np.ceil(levels[:, None, None] * n.numpy()[:, None]))  # (L, E, N)
-    seen = torch.stack([some.real & (tenth >= i) & (tenth < j) & kept[k] for i, j, k in windows])  # (windows, E, N)
+    seen = torch.stack([some.real & (tenth >= i) & (tenth < j) & kept[k] for i, j, k in spans])  # (spans, E, N)
     which, e = torch.where(seen.any(2))  # nothing in the window: no answer
-    windowed = Tokens(values=some.values[e], positions=some.positions[e], pad=~seen[which, e])
-    answer = exp.logits(model, windowed).softmax(1)
-    probability = np.zeros((len(chosen), ENDS + 1, ENDS + 1, len(levels), exp.classes), np.uint8)
-    begin, end, level = np.array(windows)[which].T
-    probability[e, begin, end, level] = (255 * answer).round().to(torch.uint8).numpy()
+    return Windows(some, label[chosen], rank, levels, (e.numpy(), *np.array(spans)[which].T), seen[which, e])
+
+
+def recorded(exp: UEA, model: nn.Module, data: Splits, channels: int = 6) -> dict[str, np.ndarray]:
+    """What a run keeps for it: some test series, and what the model says of parts of them (see `Windows`).
+
+    values (E, N, at most `channels`); step (E, N), -1 where there is none; label (E,); rank (E, N); levels (L,);
+    probability (E, 11, 11, L, K) uint8, in 255ths, of every class, from the steps between i and j tenths of the series:
+    zero where there is none.
+    """
+    found = windows(exp, data.test)
+    answer = exp.logits(model, found.tokens(found.some.values)).softmax(1)
+    probability = np.zeros((*found.shape, exp.classes), np.uint8)
+    probability[found.at] = (255 * answer).round().to(torch.uint8).numpy()
+    some = found.some
     return {
-        "values": some.values[..., :channels].numpy(), "label": label[chosen].numpy().astype(np.int16),
+        "values": some.values[..., :channels].numpy(), "label": found.label.numpy().astype(np.int16),
         "step": some.positions[..., 0].masked_fill(~some.real, -1).numpy().astype(np.int16),
-        "rank": rank.numpy().astype(np.int16), "levels": levels, "probability": probability,
+        "rank": found.rank.numpy().astype(np.int16), "levels": found.levels, "probability": probability,
     }  # fmt: skip
 
 
-def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
-    """What the page needs, as JSON, from the arrays that `recorded` describes. ValueError names what is missing or
-    misshapen."""
+def compared(exp: UEA, data: Splits, channels: int = 6) -> dict[str, np.ndarray]:
+    """What is kept beside it, and takes no model. raw (E, N, at most `channels`): the values as the archive has them.
+    minirocket (E, 11, 11, L) uint8: the class that MiniRocket names from the same steps, straight lines between them
+    and their ends drawn out, 255 where there is no step; where aeon is installed."""
+    found = windows(exp, data.test)
+    raw = found.some.aux["raw"]
+    kept = {"raw": raw[..., :channels].numpy()}
+    if find_spec("aeon") is not None:
+        kept["minirocket"] = np.full(found.shape, NONE, np.uint8)
+        train = replace(data.train, values=data.train.aux["raw"])
+        kept["minirocket"][found.at] = predictors.minirocket(train, found.tokens(raw))
+    return kept
+
+
+def pen(step: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Where the pen is at each of the steps (N,), from its velocity there (N, 2), straight lines across the steps that
+    are missing: (N, 2), from the origin."""
+    moved = np.diff(step)[:, None] * (velocity[1:] + velocity[:-1]) / 2
+    return np.concatenate((np.zeros((1, 2)), moved.cumsum(0)))
+
+
+def payload(arrays: Mapping[str, np.ndarray], dataset: str, smoothing: float | None = None) -> dict:
+    """What the page needs, as JSON, from the arrays that `recorded` describes; smoothing: of the labels in training,
+    for a mark where the true class should end. ValueError names what is missing or misshapen."""
     names = SETS[dataset].names
     a = checked(
         arrays, {"label": len(names), "rank": "N", "probability": 256},
@@ -70,6 +125,11 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
     )  # fmt: skip
     if not (a["step"] >= 0).any(1).all() or not ((a["levels"] > 0) & (a["levels"] <= 1)).all():
         raise ValueError("step must have one of every series at least, levels must be shares")
+    other = {"minirocket": f"E {ENDS + 1} {ENDS + 1} L"} if "minirocket" in arrays else {}
+    drawn_ = {"raw": "E N C"} if dataset == PEN and "raw" in arrays else {}
+    a |= checked(arrays, dict.fromkeys(other, NONE + 1), **other, **drawn_)
+    if "raw" in a and a["raw"].shape != a["values"].shape:
+        raise ValueError(f"raw has shape {a['raw'].shape}; expected that of values, {a['values'].shape}")
     series = []
     for e in range(len(a["step"])):
         there = a["step"][e] >= 0
@@ -79,11 +139,20 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str) -> dict:
             "values": np.round(a["values"][e][there].T, 2).tolist(), "label": int(a["label"][e]),
             "probability": windows,
         })  # fmt: skip
+        if "minirocket" in a:
+            series[-1]["minirocket"] = [
+                [a["minirocket"][e, i, j].tolist() for j in range(i + 1, ENDS + 1)] for i in range(ENDS)
+            ]
+        if "raw" in a:
+            raw = a["raw"][e][there]
+            series[-1]["pen"] = pen(a["step"][e][there], raw[:, :2]).round(1).tolist()
+            series[-1]["force"] = np.interp(raw[:, 2], (raw[:, 2].min(), raw[:, 2].max()), (0, 1)).round(2).tolist()
     real = a["values"][a["step"] >= 0]  # (steps of all series, C)
     extremes = np.stack((real.min(0), real.max(0)), 1)
     return {
         "series": series, "names": list(names), "levels": np.round(a["levels"], 3).tolist(),
         "range": np.round(extremes, 2).tolist(),
+        "target": None if smoothing is None else round(1 - smoothing + smoothing / len(names), 4),
     }  # fmt: skip
 
 
@@ -133,9 +202,19 @@ def still(data: dict) -> str:
     return svg.picture(width, top + 22 * min(4, len(chances)), body)
 
 
-def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", source: str = "") -> Explorable:
-    """The figure from the arrays of `recorded`; `source` says in the caption where they come from."""
-    data = payload(arrays, dataset) | {"start": 0}
+def explorable(
+    arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", source: str = "", smoothing: float | None = None
+) -> Explorable:
+    """The figure from the arrays of `recorded`; `source` says in the caption where they come from. smoothing: see
+    `payload`."""
+    data = payload(arrays, dataset, smoothing) | {"start": 0}
+    more = ""
+    if "pen" in data["series"][0]:
+        more += "The letter is the pen's path while the window is open, thicker where it presses; faint, the rest. "
+    if data["target"] is not None:
+        more += "The upright mark in the bars: where smoothed labels want the true class to end. "
+    if "minirocket" in data["series"][0]:
+        more += "MiniRocket gets the same steps, with straight lines between them and their ends drawn out. "
     return Explorable(
         name="uea",
         script=SCRIPT,
@@ -144,21 +223,25 @@ def explorable(arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", 
         title="How much of a series does it take?",
         caption="Drag the two ends of the window, and choose how many of the steps are left out at random. Dots are "
         "the steps that the model sees, with all their channels; three in ten were dropped before. A channel has one "
-        f"scale for all series. The bars are what the model takes the series for; ✓ is the truth. {source}".rstrip(),
+        "scale for all series. The bars are what the model takes the series for; ✓ is the truth. "
+        f"{more}{source}".rstrip(),
     )
 
 
 @figure("uea")
-def from_results(dataset: str = "BasicMotions", root: Path | None = None) -> Explorable:
+def from_results(dataset: str = PEN, root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else "paper", of a set."""
 
     def draw(runs: list[Drawable]) -> Explorable:
         ((record, arrays),) = runs
+        rocket = record.metrics.get("accuracy_minirocket")
         source = (
             f"{dataset}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
-            f"{record.metrics['accuracy']:.3f} on its whole test set; to repeat it: {record.command}."
+            f"{record.metrics['accuracy']:.3f} on its whole test set"
+            + (f" (MiniRocket {rocket:.3f})" if rocket is not None else "")
+            + f"; to repeat it: {record.command}."
         )
-        return explorable(arrays, dataset, source)
+        return explorable(arrays, dataset, source, record.config["smoothing"])
 
     runs = [run for preset in (UEA.best(), UEA.paper()) for run in preset.replace(dataset=dataset).records(root)]
     return drawn("uea", "A series through a window", COMMAND, [runs], draw, root)
