@@ -225,6 +225,7 @@ def setup(app):
         app.add_role(role, number_role)
     app.add_directive("findings", FindingsDirective)
     app.setup_extension("redirects")
+    app.setup_extension("lighter")
     app.connect("env-get-outdated", outdated)
     app.connect("build-finished", results_as_csv)
     app.connect("html-page-context", drop_thebe, priority=900)
