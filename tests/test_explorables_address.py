@@ -34,11 +34,21 @@ def show(visit):  # noqa: F811
     return go
 
 
+# What depends on which draws came before, which no control says; and on points with more than three decimals.
+RANDOM = {
+    "mask_ratio": ("hidden", "reference", "filled", "mse", "draw"),
+    "masked_picture": ("hidden", "mse", "blended"),
+    "hero": ("points", "line", "bestLine", "answer", "best", "rmse", "rmseBest", "theta"),
+}
+
+
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_what_is_set_comes_back_from_the_address(show, make):
     """Every range, choice and switch moved; the address of that, opened on a fresh page, shows the very same state."""
-    page = show(make())
-    start = state(page)
+    figure = make()
+    page = show(figure)
+    told = lambda: {k: v for k, v in state(page).items() if k not in RANDOM.get(figure.name, ())}  # noqa: E731
+    start = told()
     live = page.locator(".romae-live")
     for control in live.locator("input[type=range], select, button[aria-pressed]").all():
         if not (control.is_visible() and control.is_enabled()):
@@ -51,13 +61,13 @@ def test_what_is_set_comes_back_from_the_address(show, make):
         else:
             control.press("PageDown")
             control.press("ArrowRight")
-    changed, fragment = state(page), address(page)
+    changed, fragment = told(), address(page)
     assert changed != start and re.fullmatch(r"#[a-z_0-9]+:[^\s#]+", fragment), fragment
-    again = state(opened(page, fragment))
-    assert again == changed, fragment
+    opened(page, fragment)
+    assert told() == changed, fragment
     page.evaluate("name => { location.hash = `${name}:`; }", fragment.split(":")[0])
     page.wait_for_timeout(100)  # hashchange comes later
-    assert state(page) == start
+    assert told() == start
 
 
 def test_python_and_the_page_write_the_same_address(show):
@@ -105,7 +115,7 @@ def test_only_the_first_figure_of_a_name_answers_and_unknown_names_are_said(show
     opened(page, figure.address(query=-1, speed=3))
     assert state(page, 0)["query"] == "-1.00" and state(page, 1)["query"] == "7.25"
     page.wait_for_timeout(100)
-    assert any("two_tokens has no speed; it has query" in text for text in said)
+    assert any("two_tokens has no speed; it has " in text for text in said)
 
 
 def test_no_link_in_jupyterlab(visit):  # noqa: F811

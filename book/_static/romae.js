@@ -35,3 +35,26 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
   else start();
 })();
+
+// What the theme leaves to be mended for screen readers and the keyboard; tests/test_browser.py asks axe-core.
+(() => {
+  const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
+  const mend = () => {
+    // a name that differs from what is written on the control cannot be spoken to it
+    each(".search-button-field[aria-label], details.hide > summary[aria-label], details > summary[aria-label='Toggle hidden content']", node => node.removeAttribute("aria-label"));
+    each(".theme-switch-button .theme-switch", node => node.setAttribute("aria-hidden", "true"));
+    // Sphinx: a list without items, and a role that ARIA has given up
+    each(".citation-list[role=list]", node => node.removeAttribute("role"));
+    each(".citation[role=doc-biblioentry]", node => node.removeAttribute("role"));
+    each("th:empty", node => { const cell = document.createElement("td"); for (const { name, value } of node.attributes) cell.setAttribute(name, value); node.replaceWith(cell); });
+    reach();
+  };
+  // whatever scrolls sideways is reached by the keyboard; at another width something else does
+  const reach = () => each(".bd-article :is(.text_html, .text_html div, .romae-figure, .table-wrapper, .pst-scrollable-table-container, pre, mjx-container)", node => {
+    if (node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(node).overflowX) && !node.closest(".romae-explorable")) node.tabIndex = 0;
+  });
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", mend);
+  else mend();
+  addEventListener("load", reach);
+  addEventListener("resize", reach);
+})();

@@ -230,7 +230,7 @@ const kit = {
       },
       button(content, attributes, click) {
         const node = kit.button(content, attributes, click), pressed = () => ({true: "1", false: "0"}[node.getAttribute("aria-pressed")]);
-        keep(kit.slug(attributes["aria-label"] ?? node.textContent), node, pressed, v => { if (v !== pressed()) node.click(); });
+        keep(attributes.name ?? kit.slug(attributes["aria-label"] ?? node.textContent), node, pressed, v => { if (v !== pressed()) node.click(); });
         return node;
       },
       handle(node, options) {
@@ -249,9 +249,9 @@ const kit = {
           one.set(value);
           return true;
         };
-        for (const [name, value] of Object.entries(first)) if (!(name in wanted)) put(name, value);
-        const on = Object.entries(wanted).sort(([, a], [, b]) => (a === "0") - (b === "0"));  // pressing one may release another
-        for (let round = 0; round < 4; round++) if (!on.map(([name, value]) => put(name, value)).some(Boolean)) break;
+        const settle = pairs => { for (let round = 0; round < 4; round++) if (!pairs.map(([name, value]) => put(name, value)).some(Boolean)) break; };
+        settle(Object.entries(first).filter(([name]) => !(name in wanted)));
+        settle(Object.entries(wanted).sort(([, a], [, b]) => (a === "0") - (b === "0")));  // pressing one may release another
         const unknown = Object.keys(wanted).filter(name => !known.get(name)?.node.isConnected);
         if (unknown.length) console.warn(`${figure.dataset.explorable} has no ${unknown.join(", ")}; it has ${[...known.keys()].join(", ")}`);
       },
