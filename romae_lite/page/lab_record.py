@@ -265,7 +265,8 @@ def _sheet(cls: type, presets: list[str], sheet: Mapping[str, Any]) -> tuple[str
     told = [key for key in keys if key in FIRST or key in paper]
     silent = [key for key in keys if key not in told]
     words = f"{len(silent)} more settings, of which the paper says nothing"
-    rest = f"<details><summary>{words}</summary>{table(silent, "more settings")}</details>" if silent else ""
+    rest = table(silent, "more settings") if silent else ""
+    rest = f"<details><summary>{words}</summary>{rest}</details>" if rest else ""
     return title, table(told, "settings") + rest
 
 
