@@ -117,6 +117,9 @@ class ApiDirective(MarkdownDirective):
         return "\n".join(lines)
 
 
+LITERAL = [".. code-block:: none", "    :class: romae-docstring", ""]
+
+
 def plain_docstring(app, what, name, obj, options, lines):
     """Docstrings are written to be read in a terminal: their first paragraph as text, what follows as it stands."""
     first = lines.index("") if "" in lines else len(lines)
@@ -126,7 +129,7 @@ def plain_docstring(app, what, name, obj, options, lines):
     rest = lines[first + 1 :]
     while rest and not rest[-1].strip():
         rest.pop()
-    lines[:] = [opening, ""] + (["::", "", *(f"    {line}" for line in rest), ""] if rest else [])
+    lines[:] = [opening, ""] + ([*LITERAL, *(f"    {line}" for line in rest), ""] if rest else [])
 
 
 class SincePaperDirective(MarkdownDirective):

@@ -42,7 +42,7 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
   const mend = () => {
     // a name that differs from what is written on the control cannot be spoken to it
     each(".search-button-field[aria-label], details.hide > summary[aria-label], details > summary[aria-label='Toggle hidden content']", node => node.removeAttribute("aria-label"));
-    each(".theme-switch-button .theme-switch", node => node.setAttribute("aria-hidden", "true"));
+    each(".theme-switch-button svg", node => { node.setAttribute("aria-hidden", "true"); node.querySelector("title")?.remove(); });
     // Sphinx: a list without items, and a role that ARIA has given up
     each(".citation-list[role=list]", node => node.removeAttribute("role"));
     each(".citation[role=doc-biblioentry]", node => node.removeAttribute("role"));
@@ -55,6 +55,6 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
   });
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", mend);
   else mend();
-  addEventListener("load", reach);
+  addEventListener("load", mend);  // when the theme has put its icons in
   addEventListener("resize", reach);
 })();

@@ -271,7 +271,7 @@ const kit = {
         addEventListener("hashchange", asked);
         // A notebook's page has no address that anyone else could open.
         if (window === window.top && !document.getElementById("jupyter-config-data")) figure.prepend(kit.linkButton(() => own.address(first)));
-        if (tour.length) figure.querySelector(".romae-live").before(kit.tour(tour, (step, wanted) => {
+        if (tour.length) figure.querySelector(".romae-live").after(kit.tour(tour, (step, wanted) => {
           if (wanted) own.restore(first, wanted);
           shown.tour = step;
           show();
