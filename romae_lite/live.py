@@ -2,7 +2,7 @@
 
     from romae_lite import live
 
-    with live.monitor() as watch:  # a learning curve and a stop button
+    with live.monitor() as watch:  # a learning curve; the kernel's stop button ends it
         fit(model, train, loss, recipe, seed=0, log=watch.log, stop=watch.stop)
     live.panel(model, tokens)      # sliders for the observations; the curve follows
 
@@ -46,7 +46,9 @@ def _widgets():
     try:
         import ipywidgets
     except ImportError as error:
-        raise ImportError("romae_lite.live draws with ipywidgets, which is missing here: pip install ipywidgets") from error
+        raise ImportError(
+            "romae_lite.live draws with ipywidgets, which is missing here: pip install ipywidgets"
+        ) from error
     return ipywidgets
 
 
@@ -73,7 +75,8 @@ def _drawing(lines, low: float, high: float, left: float, right: float, words: s
             parts.append(f'<path d="{path(points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts.append(f'<text x="{LEFT + 150 * i}" y="13" fill="{colour}" font-weight="600">{escape(name)}</text>')
     for j, (colour, x, y) in enumerate(dots):
-        parts.append(f'<circle cx="{across(x):.1f}" cy="{up(y):.1f}" r="{7 if j in (marked or ()) else 4}" fill="{colour}"/>')
+        r = 7 if j in (marked or ()) else 4
+        parts.append(f'<circle cx="{across(x):.1f}" cy="{up(y):.1f}" r="{r}" fill="{colour}"/>')
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" aria-label="{escape(words, quote=True)}" '
         f'style="max-width:100%;font:11px system-ui,sans-serif" fill="currentColor">{"".join(parts)}</svg>'
@@ -83,8 +86,9 @@ def _drawing(lines, low: float, high: float, left: float, right: float, words: s
 class Monitor:
     """Watches `fit`: give it `log` and `stop`. As a context manager it ends the cell quietly when it was stopped.
 
-    history: the entries so far. stopped: whether somebody asked for the end. A kernel that hears no button while a cell
-    runs (Colab's) hears its own interrupt, which the context manager takes for the button: the model stays in order.
+    history: the entries so far. stopped: whether somebody asked for the end. A kernel hears no widget while a cell runs,
+    but it hears its own stop button (■, interrupt the kernel): the context manager takes that for a wish to end after
+    the step, so that the model stays in order, the cell ends quietly and the next one runs.
     """
 
     def __init__(self, show: bool | None = None):
@@ -92,15 +96,14 @@ class Monitor:
         if attended() if show is None else show:
             widgets = _widgets()
             self.words, self.curve = widgets.HTML("waiting for the first entry"), widgets.HTML()
-            self.button = widgets.Button(description="Stop training", icon="stop")
-            self.button.on_click(lambda _: self.end())
-            self.widget = widgets.VBox([widgets.HBox([self.button, self.words]), self.curve])
+            self.hint = widgets.HTML("to end the training: ■, interrupt the kernel")
+            self.widget = widgets.VBox([self.words, self.curve, self.hint])
 
     def end(self) -> None:
         """Ask for the end: `fit` stops after the step that it is at."""
         self.stopped = True
         if self.widget:
-            self.button.disabled, self.button.description = True, "Stopping"
+            self.hint.value = "ending after this step"
 
     def stop(self) -> bool:
         """For ``fit(stop=...)``."""
@@ -141,7 +144,7 @@ class Monitor:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
         if self.widget:
-            self.button.disabled, self.button.description = True, "Stopped" if self.stopped else "Done"
+            self.hint.value = "stopped" if self.stopped else "done"
         return isinstance(error, Interrupted) and self.stopped
 
 
@@ -168,7 +171,11 @@ class Panel:
         if tokens.values.shape[-1] > len(COLOURS):
             raise ValueError(f"a token holds {tokens.values.shape[-1]} numbers; a panel draws up to {len(COLOURS)}")
         self.model, self.all, widgets = model, tokens.to("cpu"), _widgets()
-        wide = {"layout": widgets.Layout(width="34em"), "style": {"description_width": "9em"}, "continuous_update": True}
+        wide = {
+            "layout": widgets.Layout(width="34em"),
+            "style": {"description_width": "9em"},
+            "continuous_update": True,
+        }
         self.sample = widgets.IntSlider(value=sample, max=len(tokens) - 1, description="Sample", **wide)
         self.point = widgets.IntSlider(value=1, min=1, max=1, description="Observation", **wide)
         self.time = widgets.FloatSlider(description="Its position", readout_format=".3g", **wide)
@@ -231,25 +238,27 @@ class Panel:
         self._predict()
 
     def _predict(self) -> None:
-        seen = replace(self.tokens, values=self.tokens.values[:, self.kept], positions=self.tokens.positions[:, self.kept])
+        seen = replace(
+            self.tokens, values=self.tokens.values[:, self.kept], positions=self.tokens.positions[:, self.kept]
+        )
         self.predicted = interpolate(self.model, seen, self.at)[0]
         self._draw()
 
     def _draw(self) -> None:
         patch, at = self.tokens.values.shape[-1], self.at[:, 0].tolist()
-        mean = self.predicted[:, :patch].double()
+        mean, along = self.predicted[:, :patch].double(), lambda column: list(zip(at, column.tolist(), strict=True))
         areas, (low, high) = [], self.ends[1]
         if self.predicted.shape[1] > patch:  # two standard deviations
             wide = 2 * (0.5 * self.predicted[:, patch:].double()).exp()
             top, foot = mean + wide, mean - wide
             low, high = min(low, float(foot.min())), max(high, float(top.max()))
             areas = [
-                (COLOURS[c], [*zip(at, top[:, c].tolist(), strict=True), *reversed([*zip(at, foot[:, c].tolist(), strict=True)])])
+                (COLOURS[c], [*along(top[:, c]), *reversed(along(foot[:, c]))])
                 for c in range(patch)
             ]  # fmt: skip
         low, high = min(low, float(mean.min())), max(high, float(mean.max()))
         lines = [
-            (COLOURS[c], f"value {c + 1}" if patch > 1 else "the model's curve", [*zip(at, mean[:, c].tolist(), strict=True)])
+            (COLOURS[c], f"value {c + 1}" if patch > 1 else "the model's curve", along(mean[:, c]))
             for c in range(patch)
         ]  # fmt: skip
         n, dots = len(self.kept), []

@@ -176,8 +176,14 @@ def test_what_comes_later_is_there_and_whole(site):
 def test_large_parts_move_and_small_ones_stay(tmp_path):
     from lighter import LARGE, lighter
 
-    drawing = '<figure class="romae-figure"><svg style="width:9px" viewBox="0 0 9 9">{}</svg><img alt="a" src="data:image/png;base64,{}"></figure>'
-    figure = '<style>x{{}}</style><figure class="romae-explorable romae-1a" data-explorable="n"></figure><script>(() => {{"use strict";{}kit.mount("romae-1a", 0);}})();</script>'
+    drawing = (
+        '<figure class="romae-figure"><svg style="width:9px" viewBox="0 0 9 9">{}</svg>'
+        '<img alt="a" src="data:image/png;base64,{}"></figure>'
+    )
+    figure = (
+        '<style>x{{}}</style><figure class="romae-explorable romae-1a" data-explorable="n"></figure>'
+        '<script>(() => {{"use strict";{}kit.mount("romae-1a", 0);}})();</script>'
+    )
     small = drawing.format("<g/>", "QUJD") + figure.format("")
     assert lighter(small, "notebooks/x", tmp_path) == small and not list(tmp_path.iterdir())
     inside, picture = "<g></g>" * LARGE, "QUJD" * LARGE
@@ -188,7 +194,10 @@ def test_large_parts_move_and_small_ones_stay(tmp_path):
     scripts = [path.read_text() for path in (tmp_path / "_later").glob("*.js")]
     assert sorted('kit.mount("romae-1a", 0)' in text for text in scripts) == [False, True]
     assert any(json.dumps(inside) in text for text in scripts)
-    assert all((tmp_path / "notebooks" / name).resolve().is_file() for name in re.findall(r'(?:src|data-later)="([^"]+)"', page))
+    assert all(
+        (tmp_path / "notebooks" / name).resolve().is_file()
+        for name in re.findall(r'(?:src|data-later)="([^"]+)"', page)
+    )
 
 
 def test_no_path_of_the_building_machine(root, site, pages):

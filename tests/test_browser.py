@@ -37,10 +37,11 @@ FINDINGS = """async scheme => {
     block.classList.toggle("axe-seen", seen.size > 0 && kinds.every(kind => seen.has(kind)));
     kinds.forEach(kind => seen.add(kind));
   }
-  const all = light ? await axe.run({exclude: [".romae-figure svg"]}, {resultTypes: ["violations"], preload: false, rules: {
+  const options = {resultTypes: ["violations"], preload: false};
+  const all = light ? await axe.run({exclude: [".romae-figure svg"]}, {...options, rules: {
     "color-contrast": {enabled: false}, "label-content-name-mismatch": {enabled: true}}}) : {violations: []};
   const contrast = await axe.run({exclude: [".romae-figure svg", ".romae-live", "mjx-container", ".axe-seen"]},
-    {resultTypes: ["violations"], preload: false, runOnly: ["color-contrast"]});
+    {...options, runOnly: ["color-contrast"]});
   return [...all.violations, ...contrast.violations].filter(v => ["serious", "critical"].includes(v.impact))
     .map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200))]);
 }"""

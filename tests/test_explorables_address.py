@@ -88,7 +88,9 @@ def test_a_sentence_opens_a_state_on_its_own_page(show):
                   figure.address(query=-30, key=30))  # fmt: skip
     page.get_by_label("Dials").press("Home")
     page.get_by_role("link", name="far apart").click()
-    page.wait_for_function("JSON.parse(document.querySelector('.romae-explorable').dataset.state).difference === '60.00'")
+    page.wait_for_function(
+        "JSON.parse(document.querySelector('.romae-explorable').dataset.state).difference === '60.00'"
+    )
     assert state(page)["pairs"] == 4  # what the sentence does not name is as the figure opens
 
 
@@ -119,7 +121,9 @@ def test_only_the_first_figure_of_a_name_answers_and_unknown_names_are_said(show
 
 
 def test_no_link_in_jupyterlab(visit):  # noqa: F811
-    page = visit('<script id="jupyter-config-data" type="application/json">{}</script>' + two_tokens.explorable().html())
+    page = visit(
+        '<script id="jupyter-config-data" type="application/json">{}</script>' + two_tokens.explorable().html()
+    )
     assert page.locator(".romae-live svg").count() and page.get_by_role("button", name=LINK).count() == 0
 
 

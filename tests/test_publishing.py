@@ -1,4 +1,4 @@
-"""What is published: wheel and sdist, the release, its papers, the files that GitHub and Zenodo read, the docstrings."""
+"""What is published: wheel and sdist, the release, its papers, what GitHub and Zenodo read, the docstrings."""
 
 import doctest
 import importlib
@@ -31,8 +31,10 @@ def project():
 def dist(tmp_path_factory):
     """Wheel and sdist, built from a copy of what git knows, so that nothing is left in the checkout."""
     copy = tmp_path_factory.mktemp("copy")
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "romae_lite", "*.toml", "README.md", "LICENSE"]
-    for name in filter(None, subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")):
+    wanted = ("romae_lite", "pyproject.toml", "README.md", "LICENSE")
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *wanted]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    for name in filter(None, names):
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name)
@@ -45,7 +47,9 @@ def dist(tmp_path_factory):
 @pytest.mark.slow
 def test_wheel_and_sdist_hold_every_file_of_the_package(dist):
     copy, wheel, sdist = dist
-    files = {p.relative_to(copy).as_posix() for p in (copy / "romae_lite").rglob("*") if p.is_file() and p.suffix != ".pyc"}
+    files = {
+        p.relative_to(copy).as_posix() for p in (copy / "romae_lite").rglob("*") if p.is_file() and p.suffix != ".pyc"
+    }
     assert {"romae_lite/page/runtime.js", "romae_lite/page/explorables.css", "romae_lite/spirals/hero.js"} <= files
     with zipfile.ZipFile(wheel) as archive:
         assert files - set(archive.namelist()) == set()
@@ -118,12 +122,15 @@ def test_what_workflows_run_is_there(path):
                 assert done.returncode == 0, done.stderr
 
 
+STEPS = (".ci/run test", "build", "make book", "gh release")
+
+
 def test_a_release_is_made_of_a_tag_after_all_checks():
     flow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
     assert flow[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads "on" so
     (job,) = flow["jobs"].values()
     runs = [step.get("run", "") for step in job["steps"]]
-    order = [next(i for i, run in enumerate(runs) if word in run) for word in (".ci/run test", "build", "make book", "gh release")]
+    order = [next(i for i, run in enumerate(runs) if word in run) for word in STEPS]
     assert order == sorted(order)
 
 

@@ -19,7 +19,9 @@ from pathlib import Path, PurePosixPath
 LARGE = 12_000  # bytes; less than that stays where it is
 FOLDER = "_later"
 
-SCRIPT = re.compile(r'<script>(\(\(\) => \{"use strict";(?:(?!</script>).)*?kit\.mount\("(romae-\w+)".*?)</script>', re.S)
+SCRIPT = re.compile(
+    r'<script>(\(\(\) => \{"use strict";(?:(?!</script>).)*?kit\.mount\("(romae-\w+)".*?)</script>', re.S
+)
 DRAWING = re.compile(r'(<svg style="width:\d+px[^>]*)>((?:(?!</svg>).)*)</svg>(?=<img)', re.S)
 PICTURE = re.compile(r'(<img [^>]*?)src="data:image/(png|jpeg|webp|svg\+xml);base64,([A-Za-z0-9+/=]+)"')
 STYLE = re.compile(r"<style>.*?</style>", re.S)
@@ -60,7 +62,7 @@ def lighter(body: str, page: str, out: Path) -> str:
             return match[0]
         content = base64.b64decode(match[3])
         size = re.match(rb'<svg [^>]*?width="(\d+)" height="(\d+)"', content) if match[2] == "svg+xml" else None
-        place = f' width="{size[1].decode()}" height="{size[2].decode()}"' if size else ""  # nothing moves when it comes
+        place = f' width="{size[1].decode()}" height="{size[2].decode()}"' if size else ""
         suffix = ".svg" if match[2] == "svg+xml" else f".{match[2]}"
         return f'{match[1]}src="{keep(content, suffix)}" loading="lazy"{place}'
 

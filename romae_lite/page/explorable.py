@@ -74,7 +74,9 @@ class Explorable:
         """
         for step in steps:
             if not (len(step) == 2 and isinstance(step[0], str) and step[0].strip() and isinstance(step[1], dict)):
-                raise ValueError(f"a step of the tour of {self.name!r} is {step!r}; it must be (caption, {{name: value}})")
+                raise ValueError(
+                    f"a step of the tour of {self.name!r} is {step!r}; it must be (caption, {{name: value}})"
+                )
         return replace(self, steps=tuple((caption, _wanted(state)) for caption, state in steps))
 
     def address(self, **state: object) -> str:
