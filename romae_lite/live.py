@@ -86,9 +86,10 @@ def _drawing(lines, low: float, high: float, left: float, right: float, words: s
 class Monitor:
     """Watches `fit`: give it `log` and `stop`. As a context manager it ends the cell quietly when it was stopped.
 
-    history: the entries so far. stopped: whether somebody asked for the end. A kernel hears no widget while a cell
-    runs, but it hears its own stop button (■, interrupt the kernel): the context manager takes that for a wish to end after
-    the step, so that the model stays in order, the cell ends quietly and the next one runs.
+    history: the entries so far. stopped: whether somebody asked for the end.
+    A kernel hears no widget while a cell runs, but it hears its own stop button (■, interrupt the kernel): the context
+    manager takes that for a wish to end after the step, so that the model stays in order, the cell ends quietly and
+    the next one runs.
     """
 
     def __init__(self, show: bool | None = None):
