@@ -9,7 +9,7 @@ SITE   := _build/html
 BOOK   := $(BIN)/jupyter-book build . --toc book/_toc.yml -W --keep-going --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-fast test-package test-full serve notebooks run bench gpu picture address clean
+.PHONY: help book test test-fast test-package test-full serve notebooks weight run bench gpu picture address clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -50,6 +50,9 @@ serve: book  ## serve the website on http://localhost:8000
 notebooks: $(STAMP)  ## execute the notebooks in place: N='notebooks/05_spirals.ipynb' for one
 	PYTHONWARNINGS=ignore $(BIN)/jupyter nbconvert --to notebook --execute --inplace --log-level=WARN \
 	  --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.timeout=1200 $(or $(N),notebooks/*.ipynb)
+
+weight: book  ## what each page weighs: its HTML, the same compressed, and what comes when it is seen
+	$(BIN)/python book/_ext/weight.py $(SITE)
 
 run: $(STAMP)  ## re-do the recorded runs that are missing: BUDGET=60m
 	$(BIN)/python -m romae_lite campaign --budget $(or $(BUDGET),60m)

@@ -66,7 +66,13 @@ SIZES = {  # Table 8; the last one is Table 14's
 
 def size(name: str, **changes: int) -> Size:
     """A size of Table 8 by name, or one spelt out as dim x heads x depth x ff ("96x4x3x384"); with fields changed
-    where asked: size("tiny", dim=432)."""
+    where asked.
+
+    >>> size("96x4x3x384").depth
+    3
+    >>> size("tiny", dim=432) == size("432x3x12x720")
+    True
+    """
     checks.kind("size", name, str)
     if name in SIZES:
         return replace(SIZES[name], **changes)

@@ -158,10 +158,46 @@ def test_all_results_are_one_table_beside_the_pages(root, site):
 
 
 def test_no_page_is_heavy(site, chapters):
-    """2 MB without its pictures."""
+    """700 kB of HTML before anything can be read; figures come when they are seen (book/_ext/lighter.py)."""
     for path in chapters:
-        text = re.sub(r"data:image/[^\"')]+", "", path.read_text(encoding="utf-8"))
-        assert len(text.encode()) < 2_000_000, f"{path.relative_to(site)}: {len(text.encode()) / 1e6:.1f} MB"
+        assert path.stat().st_size < 700_000, f"{path.relative_to(site)}: {path.stat().st_size / 1e3:.0f} kB"
+
+
+def test_what_comes_later_is_there_and_whole(site):
+    """Every figure of a notebook is on its page or in the files that the page names; all scripts fit their figures."""
+    text = (site / "notebooks" / "05_spirals.html").read_text(encoding="utf-8")
+    later = re.findall(r'data-later="\.\./(_later/[0-9a-f]{16}\.js)"', text)
+    assert later and all((site / name).is_file() for name in later)
+    key, name = re.search(r'class="romae-explorable (romae-\w+)" data-later="\.\./([^"]+)"', text).groups()
+    assert f'kit.mount("{key}", explorable' in (site / name).read_text(encoding="utf-8")
+    assert "<noscript>" in text and not re.search(r'src="data:image/[^"]{4000}', text)
+
+
+def test_large_parts_move_and_small_ones_stay(tmp_path):
+    from lighter import LARGE, lighter
+
+    drawing = (
+        '<figure class="romae-figure"><svg style="width:9px" viewBox="0 0 9 9">{}</svg>'
+        '<img alt="a" src="data:image/png;base64,{}"></figure>'
+    )
+    figure = (
+        '<style>x{{}}</style><figure class="romae-explorable romae-1a" data-explorable="n"></figure>'
+        '<script>(() => {{"use strict";{}kit.mount("romae-1a", 0);}})();</script>'
+    )
+    small = drawing.format("<g/>", "QUJD") + figure.format("")
+    assert lighter(small, "notebooks/x", tmp_path) == small and not list(tmp_path.iterdir())
+    inside, picture = "<g></g>" * LARGE, "QUJD" * LARGE
+    page = lighter(drawing.format(inside, picture) + figure.format("1;" * LARGE) * 2, "notebooks/x", tmp_path)
+    assert len(page) < 2000 and page.count("<style>x{}</style>") == 1 and page.count("data-later") == 5
+    kept = {path.suffix: path.read_bytes() for path in sorted((tmp_path / "_later").iterdir()) if path.suffix != ".js"}
+    assert kept == {".png": b"ABC" * LARGE}
+    scripts = [path.read_text() for path in (tmp_path / "_later").glob("*.js")]
+    assert sorted('kit.mount("romae-1a", 0)' in text for text in scripts) == [False, True]
+    assert any(json.dumps(inside) in text for text in scripts)
+    assert all(
+        (tmp_path / "notebooks" / name).resolve().is_file()
+        for name in re.findall(r'(?:src|data-later)="([^"]+)"', page)
+    )
 
 
 def test_no_path_of_the_building_machine(root, site, pages):

@@ -1,7 +1,9 @@
 """The built website in a browser: it asks nobody else, raises no error, fits a phone, its figures answer."""
 
 import json
+from pathlib import Path
 
+import axe_playwright_python
 import pytest
 import yaml
 from browser import serve
@@ -12,6 +14,37 @@ PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in 
 VIEWS = {"light": ("light", 1300, 900), "dark": ("dark", 1300, 900), "phone": ("light", 390, 844)}
 
 pytestmark = pytest.mark.usefixtures("browser")
+
+# Interactive figures come when the reader is near (book/_ext/lighter.py): go to each, wait, and return.
+BRING = """async () => {
+  for (const figure of document.querySelectorAll(".romae-explorable[data-later]")) {
+    if (!figure.checkVisibility()) continue;
+    figure.scrollIntoView({behavior: "instant"});
+    for (let i = 0; i < 1000 && figure.dataset.later; i++) await new Promise(done => setTimeout(done, 10));
+  }
+  scrollTo({top: 0, behavior: "instant"});
+}"""
+
+AXE = Path(axe_playwright_python.__path__[0]) / "axe.min.js"  # axe-core, as the PyPI package brings it along
+# What axe-core may find, by rule, and why. Empty: nothing serious or critical is left.
+ALLOWED: dict[str, str] = {}
+# Contrast is measured where there is something to measure: not in figures, which tests/test_explorables.py and
+# tests/test_figures.py measure, not in formulas, whose colour is that of the text, and once for each kind of code.
+FINDINGS = """async scheme => {
+  const light = scheme === "light", seen = new Set();
+  for (const block of document.querySelectorAll(".highlight")) {
+    const kinds = [...new Set([...block.querySelectorAll("span[class]")].map(s => s.className))];
+    block.classList.toggle("axe-seen", seen.size > 0 && kinds.every(kind => seen.has(kind)));
+    kinds.forEach(kind => seen.add(kind));
+  }
+  const options = {resultTypes: ["violations"], preload: false};
+  const all = light ? await axe.run({exclude: [".romae-figure svg"]}, {...options, rules: {
+    "color-contrast": {enabled: false}, "label-content-name-mismatch": {enabled: true}}}) : {violations: []};
+  const contrast = await axe.run({exclude: [".romae-figure svg", ".romae-live", "mjx-container", ".axe-seen"]},
+    {...options, runOnly: ["color-contrast"]});
+  return [...all.violations, ...contrast.violations].filter(v => ["serious", "critical"].includes(v.impact))
+    .map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200))]);
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +86,7 @@ def visit(browser, address):
         tab.on("response", lambda r: r.status >= 400 and problems.append(f"{r.status} for {r.url}"))
         tab.goto(f"{address}/{page}.html", wait_until="load")
         tab.wait_for_function("document.fonts.status === 'loaded'")
+        tab.evaluate(BRING)
         tab.wait_for_timeout(300)
         return tab
 
@@ -70,6 +104,9 @@ def test_page_is_complete_and_quiet(visit, screenshots, page, view):
     assert tab.evaluate("document.querySelectorAll('mjx-merror, .MathJax_Error').length") == 0
     shown = tab.evaluate("document.documentElement.dataset.theme")
     assert shown == ("dark" if view == "dark" else "light")
+    if view != "phone":
+        tab.evaluate(AXE.read_text(encoding="utf-8"))
+        assert [found for found in tab.evaluate(FINDINGS, view) if found[0] not in ALLOWED] == []
     # formulas, tables and code may scroll within themselves; the page may not
     assert tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     assert tab.evaluate("window.scrollTo(500, 0), window.scrollX") == 0
@@ -130,7 +167,7 @@ def test_explorables_react_to_the_keyboard(visit, with_figures):
     for page in with_figures:
         tab = visit(page)
         for figure in explorables(tab):
-            tried = controls(figure, "input[type=range], [role=slider], select, button")
+            tried = controls(figure, "input[type=range], [role=slider], select, button:not(.romae-link button)")
             for control in tried:
                 if not (control.is_visible() and control.is_enabled()):
                     continue  # a choice made on the way here took it away

@@ -186,13 +186,14 @@ OTHERS = {
 def test_every_mention_of_the_repository_is_the_one_in_config(root):
     where = {}
     for path, text in text_files(root):
-        if path.suffix in {".md", ".ipynb", ".toml", ".yml", ".cff", ".py", ".js"} and path != Path(__file__):
+        if path.suffix in {".md", ".ipynb", ".toml", ".yml", ".cff", ".py", ".js", ".json"} and path != Path(__file__):
             for match in OURS.finditer(text):
                 slug = (match[1] or match[2]).removesuffix(".git")
                 if slug not in OTHERS:
                     where.setdefault(slug, set()).add(path.relative_to(root).as_posix())
     assert set(where) == {current(root)}, where
-    named = {"README.md", "pyproject.toml", "CITATION.cff", "_config.yml", "book/how_to_run.md"}
+    named = {"README.md", "pyproject.toml", "CITATION.cff", "_config.yml", "book/how_to_run.md", ".zenodo.json"}
+    named |= {".github/ISSUE_TEMPLATE/config.yml"}
     assert named <= where[current(root)]
 
 

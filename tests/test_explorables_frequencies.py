@@ -180,7 +180,7 @@ def test_spectrum_agrees_with_python(visit):  # noqa: F811
         second.press("End")
         for _ in range(3 - j):
             second.press("ArrowLeft")
-        page.get_by_role("button", name=f"positions times {SCALES[m]:g}", exact=True).click()
+        page.get_by_role("button", name=f"× {SCALES[m]:g}: trained").click()
         page.locator("input[type=range]").fill(str(level))
         now, pair = state(page), sorted((HERTZ[i], HERTZ[j]))
         assert (now["frequencies"], now["scale"], now["noise"]) == (pair, SCALES[m], LEVELS[level])

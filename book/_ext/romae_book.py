@@ -12,12 +12,14 @@
     {deviations}                       the entries of the page that it stands on, as one table
     {encodings}                        what position encodings are worth, from the records
     {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
+    {api}                              the names of the front door, from their docstrings
     {findings}                         what the book found, from the records
 
 A page that uses one of them is read again when the package, a record or a notebook has changed.
 """
 
 import hashlib
+import re
 import sys
 from pathlib import Path
 
@@ -103,6 +105,39 @@ class ModelCardDirective(MarkdownDirective):
         from romae_lite.zoo import card
 
         return card(self.arguments[0]).split("\n", 2)[2]  # the page has a heading of its own
+
+
+class ApiDirective(MarkdownDirective):
+    """The names of the front door, module by module, by autodoc."""
+
+    def markdown(self):
+        import romae_lite
+
+        lines = []
+        for home, names in romae_lite._HOMES.items():
+            lines += [f"**{home}**", ""]
+            for name in names:
+                value = getattr(romae_lite, name)
+                kind = "class" if isinstance(value, type) else "function" if callable(value) else "data"
+                members = ["   :members:"] * (kind == "class")
+                where = f"{value.__module__}.{name}" if kind != "data" else f"romae_lite.{name}"
+                lines += ["```{eval-rst}", f".. auto{kind}:: {where}", *members, "```", ""]
+        return "\n".join(lines)
+
+
+LITERAL = [".. code-block:: none", "    :class: romae-docstring", ""]
+
+
+def plain_docstring(app, what, name, obj, options, lines):
+    """Docstrings are written to be read in a terminal: their first paragraph as text, what follows as it stands."""
+    first = lines.index("") if "" in lines else len(lines)
+    opening = " ".join(line.strip() for line in lines[:first])
+    opening = re.sub(r"([*|\\]|_(?=\W|$))", r"\\\1", opening)
+    opening = re.sub(r"`+([^`]+)`+", lambda code: f"``{code[1].replace(chr(92), '')}``", opening)
+    rest = lines[first + 1 :]
+    while rest and not rest[-1].strip():
+        rest.pop()
+    lines[:] = [opening, ""] + ([*LITERAL, *(f"    {line}" for line in rest), ""] if rest else [])
 
 
 class SincePaperDirective(MarkdownDirective):
@@ -230,10 +265,14 @@ def setup(app):
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("model_card", ModelCardDirective)
     app.add_directive("since_the_paper", SincePaperDirective)
+    app.setup_extension("sphinx.ext.autodoc")
+    app.add_directive("api", ApiDirective)
+    app.connect("autodoc-process-docstring", plain_docstring)
     for role in ("paper", "ours", "own", "outcome", "recorded"):
         app.add_role(role, number_role)
     app.add_directive("findings", FindingsDirective)
     app.setup_extension("redirects")
+    app.setup_extension("lighter")
     app.connect("env-get-outdated", outdated)
     app.connect("build-finished", results_as_csv)
     app.connect("html-page-context", drop_thebe, priority=900)

@@ -5,3 +5,56 @@ addEventListener("beforeprint", () => {
   document.documentElement.dataset.theme = "light";
 });
 addEventListener("afterprint", () => { document.documentElement.dataset.theme = theme; });
+
+// Large figures stand in files of their own (book/_ext/lighter.py) and are fetched when the reader comes near, or when
+// the address asks for one: #name, or #name:state of an interactive figure.
+(() => {
+  const bring = node => {
+    const script = document.createElement("script"), key = node.dataset.drawing;
+    near.unobserve(node);
+    script.src = node.dataset.later;
+    script.onload = () => {
+      if (key) node.innerHTML = window.romaeDrawings[key];
+      delete node.dataset.later;
+      script.remove();
+    };
+    script.onerror = () => node.classList.add("romae-lost");
+    document.head.append(script);
+  };
+  const near = new IntersectionObserver(entries => entries.filter(e => e.isIntersecting).forEach(e => bring(e.target)), { rootMargin: "1200px" });
+  const asked = () => {
+    const name = decodeURIComponent(location.hash.slice(1)).split(":")[0];
+    const figure = name && document.querySelector(`[data-explorable="${CSS.escape(name)}"][data-later]`);
+    if (figure) bring(figure);
+  };
+  const start = () => {
+    document.querySelectorAll("[data-later]").forEach(node => near.observe(node));
+    asked();
+    addEventListener("hashchange", asked);
+  };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+  else start();
+})();
+
+// What the theme leaves to be mended for screen readers and the keyboard; tests/test_browser.py asks axe-core.
+(() => {
+  const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
+  const mend = () => {
+    // a name that differs from what is written on the control cannot be spoken to it
+    each(".search-button-field[aria-label], details.hide > summary[aria-label], details > summary[aria-label='Toggle hidden content']", node => node.removeAttribute("aria-label"));
+    each(".theme-switch-button svg", node => { node.setAttribute("aria-hidden", "true"); node.querySelector("title")?.remove(); });
+    // Sphinx: a list without items, and a role that ARIA has given up
+    each(".citation-list[role=list]", node => node.removeAttribute("role"));
+    each(".citation[role=doc-biblioentry]", node => node.removeAttribute("role"));
+    each("th:empty", node => { const cell = document.createElement("td"); for (const { name, value } of node.attributes) cell.setAttribute(name, value); node.replaceWith(cell); });
+    reach();
+  };
+  // whatever scrolls sideways is reached by the keyboard; at another width something else does
+  const reach = () => each(".bd-article :is(.text_html, .text_html div, .romae-figure, .table-wrapper, .pst-scrollable-table-container, pre, mjx-container)", node => {
+    if (node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(node).overflowX) && !node.closest(".romae-explorable")) node.tabIndex = 0;
+  });
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", mend);
+  else mend();
+  addEventListener("load", mend);  // when the theme has put its icons in
+  addEventListener("resize", reach);
+})();

@@ -89,7 +89,7 @@ function explorable(root, data, kit) {
   function table(name) {
     const rows = now[name], top = name === "share" ? 1 : Math.max(1e-9, ...rows.flat().map(Math.abs)), square = rows[0].length === n && (name === "score" || name === "share");
     const ground = v => `background:color-mix(in srgb,var(--romae-${v < 0 ? "vermillion" : "blue"}) ${Math.round(6 + 44 * Math.abs(v) / top)}%,transparent)`;
-    const head = square ? [kit.el("tr", {}, kit.el("th"), ...rows.map((_, j) => kit.el("th", {}, `key ${j + 1}`)))] : [];
+    const head = square ? [kit.el("tr", {}, kit.el("td"), ...rows.map((_, j) => kit.el("th", {}, `key ${j + 1}`)))] : [];
     return kit.el("table", {}, kit.el("caption", {}, TITLES[name]), ...head, ...rows.map((row, i) =>
       kit.el("tr", i === state.query ? {class: "ab-on"} : {}, kit.el("th", {}, String(i + 1)), ...row.map(v => kit.el("td", {style: ground(v)}, v.toFixed(2))))));
   }

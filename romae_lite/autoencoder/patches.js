@@ -75,7 +75,7 @@ function explorable(root, data, kit) {
     body);
 
   // --- the array ------------------------------------------------------------------------------------------------------
-  const board = kit.svg("svg", {role: "img"}), cells = kit.svg("g"), marks = kit.svg("g"), notes = kit.svg("g");
+  const board = kit.svg("svg", {role: "group"}), cells = kit.svg("g"), marks = kit.svg("g"), notes = kit.svg("g");
   const handles = [0, 1].map(k => kit.svg("g", {class: "pa-patch" + (k ? "" : " pa-down")}));  // along the last but one axis, and the last
   board.append(cells, notes, marks, ...handles);
   draw.append(board);

@@ -43,11 +43,11 @@ function explorable(root, data, kit) {
     .romae-explorable .sm-table :is(td:not(:first-child),th:not(:first-child)){text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
     .romae-explorable .sm-table td:not(:first-child){font-weight:600}
     .romae-explorable .sm-table svg{display:inline-block;width:11px;height:11px;margin-right:.55em}`));
-  const buttons = data.scales.map((scale, i) => kit.button(`× ${scale}`, {class: "romae-button", "aria-label": `positions times ${scale}`},
+  const buttons = data.scales.map((scale, i) => kit.button(`× ${scale}`, {class: "romae-button", "aria-label": `× ${scale}: trained at positions times ${scale}`},
     () => { model = i; update(); }));
   const noiseSlider = kit.slider({label: "Noise", min: 0, max: data.levels.length - 1, value: level,
     format: i => String(data.levels[i]), describe: i => `standard deviation ${data.levels[i]}`, change: i => { level = i; update(); }});
-  const pair = kit.button("second sine", {class: "romae-button"}, () => { two = !two; update(); });
+  const pair = kit.button("second sine", {class: "romae-button", name: "two"}, () => { two = !two; update(); });
   const swatch = style => kit.svg("svg", {viewBox: "0 0 12 12", "aria-hidden": "true"}, kit.svg("circle", {cx: 6, cy: 6, r: 4.2, style}));
   const row = (name, style) => {
     const mse = kit.el("td"), fft = kit.el("td");
@@ -61,7 +61,7 @@ function explorable(root, data, kit) {
       pair, noiseSlider.node),
     plot,
     kit.el("table", {class: "sm-table"},
-      kit.el("thead", {}, kit.el("tr", {}, kit.el("th", {}), kit.el("th", {}, "MSE, hidden"), kit.el("th", {}, "MSE, spectrum"))),
+      kit.el("thead", {}, kit.el("tr", {}, kit.el("td"), kit.el("th", {}, "MSE, hidden"), kit.el("th", {}, "MSE, spectrum"))),
       kit.el("tbody", {}, rows.romae.node, rows.oracle.node, rows.zero.node)),
     spectra);
 

@@ -13,11 +13,13 @@ The contract of the page, which the browser tests hold every explorable to:
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
@@ -49,6 +51,7 @@ class Explorable:
     fallback: the still picture as an SVG string, made from the same data.
     height: height in pixels of the main drawing where there is room; less on a phone.
     number: "2.3", the figure's number on its page, where it has one: see `numbered`.
+    steps: of a tour: see `tour`.
     """
 
     name: str
@@ -60,6 +63,26 @@ class Explorable:
     needs: tuple[str, ...] = ()
     height: int = 380
     number: str = ""
+    steps: tuple[tuple[str, dict], ...] = ()
+
+    def tour(self, *steps: tuple[str, dict]) -> "Explorable":
+        """The same figure with a tour: a button leads through the steps, each a caption and a state.
+
+        A state says what controls are set to, by their labels: {"base": 100, "move both": 3}, True and False for what
+        is switched. What it does not name is as the figure opens. A name that the figure lacks is a warning in the
+        browser's console, which the tests of the book do not let pass. ValueError where a step is no such pair.
+        """
+        for step in steps:
+            if not (len(step) == 2 and isinstance(step[0], str) and step[0].strip() and isinstance(step[1], dict)):
+                raise ValueError(
+                    f"a step of the tour of {self.name!r} is {step!r}; it must be (caption, {{name: value}})"
+                )
+        return replace(self, steps=tuple((caption, _wanted(state)) for caption, state in steps))
+
+    def address(self, **state: object) -> str:
+        """What leads to the figure in a state, at the end of its page's address: "#two_tokens:query=30&key=25"."""
+        pairs = (f"{quote(name)}={quote(value)}" for name, value in _wanted(state).items())
+        return f"#{self.name}:{'&'.join(pairs)}"
 
     def numbered(self, number: str) -> "Explorable":
         """The same figure with a number: gallery("patches").numbered("2.1")."""
@@ -84,19 +107,31 @@ class Explorable:
         style = f"<style>{colour_css('.romae-explorable')}\n{asset(HERE / 'explorables.css')}</style>"
         if self.data is None:
             return f'{style}<figure class="romae-explorable romae-static" data-still="{name}">{inside}</figure>'
-        payload = json.dumps(self.data, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
+        payload = _script_json(self.data)
+        tour = f", {_script_json(self.steps)}" if self.steps else ""
         module, library = asset(self.script), "\n".join(asset(HERE / f"{n}.js") for n in ("runtime", *self.needs))
         # A class made from the content, not an id: the same figure may stand twice on a page, and git diffs stay quiet.
-        key = "romae-" + hashlib.sha256(f"{payload}{module}{self.title}".encode()).hexdigest()[:12]
+        key = "romae-" + hashlib.sha256(f"{payload}{module}{self.title}{tour}".encode()).hexdigest()[:12]
         script = (
             f'(() => {{"use strict";\n{library}\n{module}\n'
-            f'kit.mount("{key}", explorable, {payload}, {self.height});\n}})();'
+            f'kit.mount("{key}", explorable, {payload}, {self.height}{tour});\n}})();'
         )
         figure = f'<figure class="romae-explorable {key}" data-explorable="{name}">{inside}</figure>'
         return f"{style}{figure}<script>{script}</script>"
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": f"<Explorable {self.name}: {self.title}>"}
+
+
+def _script_json(value: object) -> str:
+    """JSON that may stand in a script of a page."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _wanted(state: Mapping[str, object]) -> dict[str, str]:
+    """A state as the address has it: names as `kit.slug` in runtime.js makes them of labels, values as text."""
+    slug = {name: re.sub(r"[^\w.]+|_", "-", name.lower()).strip("-") for name in state}
+    return {slug[name]: str(int(value) if isinstance(value, bool) else value) for name, value in state.items()}
 
 
 def figure_number(number: str) -> str:

@@ -257,16 +257,17 @@ def _sheet(cls: type, presets: list[str], sheet: Mapping[str, Any]) -> tuple[str
         code = "" if key in LABELS and key != "epochs" else f" <code>{key}</code>"
         return f'<tr><th scope="row">{_text(docs[key])}{code}</th>{cells}</tr>'
 
-    def table(keys: list[str]) -> str:
+    def table(keys: list[str], which: str) -> str:
         head = f'<thead><tr><th scope="col">Setting</th>{source}{heads}</tr></thead>'
         body = "".join(map(row, keys))
-        return _wide(f'<table class="settings">{head}<tbody>{body}</tbody></table>')
+        return _wide(f'<table class="settings">{head}<tbody>{body}</tbody></table>', f"{which} {title}".strip())
 
     told = [key for key in keys if key in FIRST or key in paper]
     silent = [key for key in keys if key not in told]
     words = f"{len(silent)} more settings, of which the paper says nothing"
-    rest = f"<details><summary>{words}</summary>{table(silent)}</details>" if silent else ""
-    return title, table(told) + rest
+    rest = table(silent, "more settings") if silent else ""
+    rest = f"<details><summary>{words}</summary>{rest}</details>" if rest else ""
+    return title, table(told, "settings") + rest
 
 
 def _hint(words: str) -> str:
@@ -335,7 +336,8 @@ def _group(records: list[Record]) -> str:
     first = records[0]
     cls = experiment(first.experiment)
     changed = [(key, value) for key, value in first.planned.overrides if key not in cls.neutral]
-    name = " ".join(f"<code>{_text(t)}</code>" for t in (first.preset, *(f"{k}={show(v)}" for k, v in changed)))
+    settings = (first.preset, *(f"{k}={show(v)}" for k, v in changed))
+    name, runs_of = " ".join(f"<code>{_text(t)}</code>" for t in settings), f"runs of {' '.join(settings)}"
     counted = {r.seed: r for r in sorted(records, key=lambda r: r.precision == "fp32")}  # as `Experiment.records`
     keys = [] if first.tier == "smoke" else metrics_of(first.experiment, records)
     sums = {key: summarise(r.metrics[key] for r in counted.values() if key in r.metrics) for key in keys}
@@ -364,7 +366,7 @@ def _group(records: list[Record]) -> str:
     )
     table = f'<table class="runs"><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{_foot(sums, columns)}</table>'
     return (
-        f"<h3>{name}</h3><p>{_text('; '.join(notes))}.</p>{_wide(table)}"
+        f"<h3>{name}</h3><p>{_text('; '.join(notes))}.</p>{_wide(table, runs_of)}"
         f"{_metrics(counted.values(), keys) if keys else ''}<details><summary>Command</summary>"
         f"<pre>{_text(command_of(r.planned for r in records))}</pre></details>"
     )
@@ -383,9 +385,9 @@ def _foot(sums: Mapping[str, Summary], columns: Iterable[str]) -> str:
     return f'<tfoot><tr><th scope="row">mean, n = {n}{_hint(words)}</th>{cells}</tr></tfoot>'
 
 
-def _wide(table: str) -> str:
-    """A box that scrolls, and that the keyboard can reach."""
-    return f'<div class="wide" tabindex="0" role="region" aria-label="table">{table}</div>'
+def _wide(table: str, name: str) -> str:
+    """A box that scrolls, and that the keyboard can reach; its name sets it apart from the others of the page."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{_text(name)}">{table}</div>'
 
 
 def _number(column: str) -> str:

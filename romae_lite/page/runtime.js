@@ -188,17 +188,132 @@ const kit = {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", later);
     later();
   },
-  mount(key, explorable, data, height) {
+  mount(key, explorable, data, height, tour = []) {
     for (const figure of document.querySelectorAll(`.${key}:not([data-ready])`)) {
       const live = figure.querySelector(".romae-live");
       figure.dataset.ready = "1";  // before drawing, so that widths can be measured
       try {
         kit.followScheme(figure);
-        explorable(live, data, {...kit, height, state: value => { figure.dataset.state = JSON.stringify(value); }});
+        const own = kit.remembering(figure, {...kit, height});
+        explorable(live, data, own);
+        own.addressable(figure, tour);
       } catch (error) {
         figure.dataset.ready = "failed";  // the still picture comes back
         console.error(error);
       }
     }
+  },
+
+  // --- a state from outside: in the address, and in the steps of a tour ---------------------------------------------------
+  // #two_tokens:query=30&key=25 opens the figure of that name with these controls set, all others as they were. A control
+  // is called by its label in small letters with hyphens, or by `name`; "" for one that says what another says already.
+  // What has no control is kept by kit.keep(name, get, set), as text.
+  slug: label => label.toLowerCase().replace(/[^\p{L}\p{N}.]+/gu, "-").replace(/^-+|-+$/g, ""),
+  remembering(figure, own) {
+    const known = new Map(), shown = {};
+    const keep = (name, node, get, set) => { if (name) known.set(name, {node, get, set}); };
+    const typed = (input, event) => [() => input.value, v => { input.value = v; input.dispatchEvent(new Event(event, {bubbles: true})); }];
+    const show = () => { figure.dataset.state = JSON.stringify(shown.tour === undefined ? shown.state : {...shown.state, tour: shown.tour}); };
+    const alike = (a, b) => a === b || (a !== "" && b !== "" && +a === +b);
+    return Object.assign(own, {
+      state(value) { shown.state = value; show(); },
+      keep: (name, get, set) => keep(name, figure, get, set),
+      slider(options) {
+        const made = kit.slider(options);
+        keep(options.name ?? kit.slug(options.label), made.input, ...typed(made.input, "input"));
+        return made;
+      },
+      select(options) {
+        const made = kit.select(options);
+        keep(options.name ?? kit.slug(options.label), made.input, ...typed(made.input, "change"));
+        return made;
+      },
+      button(content, attributes, click) {
+        const node = kit.button(content, attributes, click), pressed = () => ({true: "1", false: "0"}[node.getAttribute("aria-pressed")]);
+        keep(attributes.name ?? kit.slug(attributes["aria-label"] ?? node.textContent), node, pressed, v => { if (v !== pressed()) node.click(); });
+        return node;
+      },
+      handle(node, options) {
+        const now = limit => typeof limit === "function" ? limit() : limit;
+        keep(options.name ?? kit.slug(options.label), node, () => node.getAttribute("aria-valuenow"),
+          v => options.to(kit.clamp(+v, now(options.min), now(options.max))));
+        return kit.handle(node, options);
+      },
+      // What can be set and is there, as text by name.
+      remembered: () => Object.fromEntries([...known].filter(([, {node, get}]) => node.isConnected && get() != null).map(([name, {get}]) => [name, String(get())])),
+      // Everything as `first` has it, and then what is wanted: several times, as one control may change what another allows.
+      restore(first, wanted) {
+        const put = (name, value) => {
+          const one = known.get(name);
+          if (!one?.node.isConnected || alike(String(one.get()), value)) return false;
+          one.set(value);
+          return true;
+        };
+        const settle = pairs => { for (let round = 0; round < 4; round++) if (!pairs.map(([name, value]) => put(name, value)).some(Boolean)) break; };
+        settle(Object.entries(first).filter(([name]) => !(name in wanted)));
+        settle(Object.entries(wanted).sort(([, a], [, b]) => (a === "0") - (b === "0")));  // pressing one may release another
+        const unknown = Object.keys(wanted).filter(name => !known.get(name)?.node.isConnected);
+        if (unknown.length) console.warn(`${figure.dataset.explorable} has no ${unknown.join(", ")}; it has ${[...known.keys()].join(", ")}`);
+      },
+      address(first) {
+        const now = own.remembered(), changed = Object.entries(now).filter(([name, value]) => !alike(first[name] ?? "", value));
+        return `#${figure.dataset.explorable}:${changed.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&")}`;
+      },
+      addressable(figure, tour) {
+        const first = own.remembered();
+        const asked = () => {
+          const [, name, wanted] = location.hash.match(/^#([^:]+):(.*)$/) ?? [];
+          if (!name || figure !== document.querySelector(`[data-explorable="${CSS.escape(decodeURIComponent(name))}"]`)) return;
+          own.restore(first, Object.fromEntries(new URLSearchParams(wanted)));
+          figure.scrollIntoView({block: "center"});
+        };
+        asked();
+        addEventListener("hashchange", asked);
+        // A notebook's page has no address that anyone else could open.
+        if (window === window.top && !document.getElementById("jupyter-config-data")) figure.prepend(kit.linkButton(() => own.address(first)));
+        if (tour.length) figure.querySelector(".romae-live").after(kit.tour(tour, (step, wanted) => {
+          if (wanted) own.restore(first, wanted);
+          shown.tour = step;
+          show();
+        }));
+      },
+    });
+  },
+  linkButton(address) {
+    const said = kit.el("output", {class: "romae-said", "aria-live": "polite"});
+    const icon = kit.svg("svg", {viewBox: "0 0 16 16", "aria-hidden": "true"}, kit.svg("path", {fill: "none", "stroke-width": 1.6, "stroke-linecap": "round", style: "stroke:currentColor",
+      d: "M6.6 9.4a3 3 0 0 0 4.3 0l2.3-2.3a3 3 0 0 0-4.3-4.3l-.8.8M9.4 6.6a3 3 0 0 0-4.3 0L2.8 8.9a3 3 0 0 0 4.3 4.3l.8-.8"}));
+    const title = "Copy a link to this figure as it stands";
+    const button = kit.button(icon, {"aria-label": title, title}, async () => {
+      history.replaceState(null, "", address());
+      said.textContent = await navigator.clipboard?.writeText(location.href).then(() => "link copied", () => "") || "see the address bar";
+      setTimeout(() => { said.textContent = ""; }, 2500);
+    });
+    return kit.el("span", {class: "romae-link"}, said, button);
+  },
+  // Steps, each a caption and a state; `to(step, wanted)` gets the number from 1, or undefined at the end.
+  tour(steps, to) {
+    let at = -1;
+    const caption = kit.el("p", {"aria-live": "polite"});
+    const go = step => {
+      at = step;
+      const [words, wanted] = steps[at];
+      caption.replaceChildren(kit.el("b", {}, `${at + 1} of ${steps.length}. `), words);
+      back.disabled = at === 0;
+      next.textContent = at === steps.length - 1 ? "done" : "next";
+      to(at + 1, wanted);
+    };
+    const back = kit.button("back", {class: "romae-button"}, () => { go(at - 1); if (back.disabled) next.focus(); });
+    const next = kit.button("next", {class: "romae-button"}, () => at === steps.length - 1 ? turn(false) : go(at + 1));
+    const leave = kit.button("leave", {class: "romae-button", "aria-label": "leave the tour"}, () => turn(false));
+    const inside = kit.el("div", {class: "romae-step", hidden: ""}, caption, kit.el("div", {class: "romae-row"}, back, next, leave));
+    const begin = kit.button(`show me, in ${steps.length} steps`, {class: "romae-button"}, () => turn(true));
+    const turn = on => {
+      inside.hidden = !on;
+      begin.hidden = on;
+      if (on) go(0); else to(undefined);
+      (on ? next : begin).focus({preventScroll: true});
+    };
+    return kit.el("div", {class: "romae-tour", role: "group", "aria-label": "Tour of this figure"}, begin, inside);
   },
 };

@@ -37,11 +37,16 @@ class Table:
     def _repr_html_(self) -> str:
         # class "dataframe" keeps the book's theme from putting a grey box behind the table in dark mode
         style = 'style="padding:.3em .8em;text-align:left"'
-        cells = lambda tag, line: "".join(f"<{tag} {style}>{html.escape(str(c))}</{tag}>" for c in line)  # noqa: E731
+
+        def cell(tag: str, text: str) -> str:
+            tag = tag if text else "td"  # an empty heading would be one that screen readers announce for nothing
+            return f"<{tag} {style}>{html.escape(text)}</{tag}>"
+
+        cells = lambda tag, line: "".join(cell(tag, str(c)) for c in line)  # noqa: E731
         body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
         return (
-            '<div style="overflow-x:auto"><table class="dataframe" style="color:inherit;background:none">'
+            '<div style="overflow-x:auto" tabindex="0"><table class="dataframe" style="color:inherit;background:none">'
             f"{caption}<thead><tr>{cells('th', self.columns)}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 

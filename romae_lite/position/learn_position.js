@@ -48,7 +48,7 @@ function explorable(root, data, kit) {
     .romae-explorable .lp-numbers{display:flex;flex-wrap:wrap;gap:.1rem 1.4rem;margin:.2rem 0;font-size:.95em;font-variant-numeric:tabular-nums}
     .romae-explorable .lp-numbers b{font-weight:650;display:inline-block;min-width:3.4em}`));
   const flip = name => () => { state[name] = !state[name]; fresh(); update(); };
-  const switches = {cls: kit.button("", {class: "romae-button"}, flip("cls")), rotary: kit.button("", {class: "romae-button"}, flip("rotary")), distinct: kit.button("", {class: "romae-button"}, flip("distinct"))};
+  const switches = {cls: kit.button("", {class: "romae-button", name: "cls"}, flip("cls")), rotary: kit.button("", {class: "romae-button", name: "rotary"}, flip("rotary")), distinct: kit.button("", {class: "romae-button", name: "distinct"}, flip("distinct"))};
   const go = kit.button("", {class: "romae-button lp-go"}, () => {
     if (state.step >= steps) fresh();
     state.running = !state.running;

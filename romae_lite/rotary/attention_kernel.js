@@ -50,7 +50,8 @@ function explorable(root, data, kit) {
     const step = {15: 0.05, 40: 0.1, 150: 0.5, 1500: 5}[state.reach];
     for (const [a, slider] of sliders.entries()) {
       kit.set(slider.input, {min: -state.reach, max: state.reach, step});
-      state.at[a] = kit.clamp(state.at[a], -state.reach, state.reach);
+      slider.set(kit.clamp(state.at[a], -state.reach, state.reach));
+      slider.set(state.at[a] = +slider.input.value);  // on the new steps
     }
   }
 

@@ -49,7 +49,7 @@ function explorable(root, data, kit) {
         // The whole dial is the handle; a drag counts full turns, so a hand can be wound up.
         const face = kit.svg("circle", {cx: 46, cy: 42, r: 45, fill: "transparent"});
         svg.append(face);
-        show = kit.handle(face, {label: `Position, by the hand of pair ${i + 1} with wavelength ${wavelength(theta)}`, min: 0, max: FAR,
+        show = kit.handle(face, {label: `Position, by the hand of pair ${i + 1} with wavelength ${wavelength(theta)}`, name: "", min: 0, max: FAR,
           step: Math.min(1, Math.PI / 12 / theta), value: () => state.position, describe: v => v.toFixed(2), to: move});
         const angle = (x, y) => { const k = svg.clientWidth / 92; return Math.atan2(42 - y / k, x / k - 46); };
         let last;

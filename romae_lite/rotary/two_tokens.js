@@ -24,8 +24,8 @@ function explorable(root, data, kit) {
   const numbers = {};
   const number = (id, label) => kit.el("span", {}, label + " ", numbers[id] = kit.el("b"));
   const line = kit.el("div"), dials = kit.el("div", {class: "tt-dials"}), curve = kit.el("div");
-  const both = kit.slider({label: "Move both", min: -reach, max: reach, step: 0.05, value: 0, format: v => show(v), describe: v => `midpoint ${v.toFixed(2)}`, change: v => shift(v)});
-  const vectors = kit.select({label: "Query and key", options: Object.keys(data.vectors).map(v => [v, v]), value: state.chosen,
+  const both = kit.slider({label: "Move both", name: "", min: -reach, max: reach, step: 0.05, value: 0, format: v => show(v), describe: v => `midpoint ${v.toFixed(2)}`, change: v => shift(v)});
+  const vectors = kit.select({label: "Query and key", name: "vectors", options: Object.keys(data.vectors).map(v => [v, v]), value: state.chosen,
     change: v => { state.chosen = v; rebuild(); drawCurve(); update(); }});
   const pairs = kit.slider({label: "Dials", min: 1, max: thetas.length, value: state.pairs, describe: v => `${v} of ${thetas.length} pairs`, change: v => { state.pairs = v; rebuild(); drawCurve(); update(); }});
   root.append(line, kit.el("div", {class: "tt-numbers"}, number("query", "query at"), number("key", "key at"), number("difference", "distance Δ"), number("score", "score")), dials, curve,
@@ -39,11 +39,11 @@ function explorable(root, data, kit) {
   const middle = () => (state.query + state.key) / 2;
   const shows = {};
   for (const id of ["key", "query"]) {
-    shows[id] = kit.handle(handles[id], {label: `Position of the ${id}`, min: -reach, max: reach, step: 0.25, value: () => state[id], describe: v => v.toFixed(2), to: v => move(id, v)});
+    shows[id] = kit.handle(handles[id], {label: `Position of the ${id}`, name: id, min: -reach, max: reach, step: 0.25, value: () => state[id], describe: v => v.toFixed(2), to: v => move(id, v)});
     let grip;
     kit.drag(handles[id], track, {start: x => { grip = state[id] - place.invert(x); }, move: x => move(id, place.invert(x) + grip)});
   }
-  shows.both = kit.handle(bar, {label: "Both together, by their midpoint", min: -reach, max: reach, step: 0.25, value: middle, describe: v => v.toFixed(2), to: v => shift(v)});
+  shows.both = kit.handle(bar, {label: "Both together, by their midpoint", name: "", min: -reach, max: reach, step: 0.25, value: middle, describe: v => v.toFixed(2), to: v => shift(v)});
   let grip;
   kit.drag(bar, track, {start: x => { grip = middle() - place.invert(x); }, move: x => shift(place.invert(x) + grip)});
 

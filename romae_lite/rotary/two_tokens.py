@@ -98,4 +98,13 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal", pa
         "both. Each dial is one pair of channels, with the hand of the query and the hand of the key; below it stands "
         "what the pair adds to the score. Moving both turns all hands and leaves every angle between them as it is. A "
         "dashed dial is a pair that does not turn: it adds the same at any distance.",
-    )
+    ).tour(
+        ("One dial, and both tokens at the same place: the two hands lie on each other, and the pair adds most.",
+         {"query": 0, "key": 0, "dials": 1, "vectors": "equal"}),
+        ("The key moves on by 3. Its hand turns, the query's does not, and the score falls.",
+         {"query": 0, "key": 3, "dials": 1, "vectors": "equal"}),
+        ("Both move by 20. Both hands turn, the angle between them stays, and so does the score.",
+         {"query": 20, "key": 23, "dials": 1, "vectors": "equal"}),
+        ("With all dials the score says more of the distance: slow pairs still tell far from near.",
+         {"query": 20, "key": 23, "dials": 4, "vectors": "equal"}),
+    )  # fmt: skip

@@ -191,6 +191,16 @@ function explorable(root, data, kit) {
       answer: few([now.answer])[0], best: few([now.bestAnswer])[0], line: few(now.line), bestLine: few(now.best), rmse: now.rmse.toFixed(4), rmseBest: now.rmseBest.toFixed(4)});
   }
   spiral(data.start);
+  // where the points lie, for the address; as many numbers as three decimals of each need
+  const opened = () => points.map(p => [p.theta, ...p.value].map(v => +v.toFixed(3)).join("_")).join("~");
+  kit.keep("seed", () => seed, v => { seed = +v; spiral(points.length); frame(); update(); });
+  kit.keep("places", opened, text => {
+    const found = text.split("~").map(part => part.split("_").map(Number)).filter(p => p.length === 3 && p.every(Number.isFinite)).slice(0, most);
+    if (found.length < least) return;
+    points = found.map(([t, x, y]) => ({theta: kit.clamp(t, 0, data.end), value: [x, y]}));
+    chosen = 0;
+    update();
+  });
   kit.sized(plot, w => { width = w; frame(); if (now) draw(); });
   kit.sized(chart, w => { graphWidth = w; drawGraph(); });
   update();

@@ -205,7 +205,13 @@ def explorable(
         caption="Black: noisy points that the model sees; drag them, press the plane to add one. Blue: RoMAE, computed "
         "in this page. Orange dashes: the best possible answer, which knows how spirals are made. Grey: the true "
         f"curve. One spiral is luck; the small chart is the mean over the test set. {source}".rstrip(),
-    )
+    ).tour(
+        ("Thirty points: the blue curve is drawn by a model that has only read these points.", {"points": 30}),
+        ("Six points. The model answers everywhere, less well; the small chart says how well on the average.",
+         {"points": 6}),
+        ("Asked at another angle, it answers there: positions are numbers, and no grid is needed.",
+         {"points": 6, "ask at angle": 1}),
+    )  # fmt: skip
 
 
 @figure("hero")

@@ -1,0 +1,172 @@
+"""A figure's state in the address, and tours: what one reader has set, another opens."""
+
+import re
+
+import pytest
+from test_explorables import MAKERS, state, visit  # noqa: F401  (a fixture)
+
+from romae_lite.page.gallery import gallery
+from romae_lite.rotary import two_tokens
+
+LINK = "Copy a link to this figure as it stands"
+
+
+def address(page) -> str:
+    page.get_by_role("button", name=LINK).first.click()
+    return page.evaluate("location.hash")
+
+
+def opened(page, fragment: str):
+    """The same page, opened anew with this fragment."""
+    page.goto("about:blank")
+    page.goto(page.romae + fragment)
+    return page
+
+
+@pytest.fixture
+def show(visit):  # noqa: F811
+    def go(figure, **options):
+        page = visit(figure.html(), **options)
+        page.romae = page.url
+        return page
+
+    return go
+
+
+# What depends on which draws came before, which no control says; and on points with more than three decimals.
+RANDOM = {
+    "mask_ratio": ("hidden", "reference", "filled", "mse", "draw"),
+    "masked_picture": ("hidden", "mse", "blended"),
+    "hero": ("points", "line", "bestLine", "answer", "best", "rmse", "rmseBest", "theta"),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_what_is_set_comes_back_from_the_address(show, make):
+    """Every range, choice and switch moved; the address of that, opened on a fresh page, shows the very same state."""
+    figure = make()
+    page = show(figure)
+    told = lambda: {k: v for k, v in state(page).items() if k not in RANDOM.get(figure.name, ())}  # noqa: E731
+    start = told()
+    live = page.locator(".romae-live")
+    for control in live.locator("input[type=range], select, button[aria-pressed]").all():
+        if not (control.is_visible() and control.is_enabled()):
+            continue
+        kind = control.evaluate("e => e.tagName")
+        if kind == "SELECT":
+            control.select_option(index=control.evaluate("e => e.options.length") - 1)
+        elif kind == "BUTTON":
+            control.press("Enter")
+        else:
+            control.press("PageDown")
+            control.press("ArrowRight")
+    changed, fragment = told(), address(page)
+    assert changed != start and re.fullmatch(r"#[a-z_0-9]+:[^\s#]+", fragment), fragment
+    opened(page, fragment)
+    assert told() == changed, fragment
+    page.evaluate("name => { location.hash = `${name}:`; }", fragment.split(":")[0])
+    page.wait_for_timeout(100)  # hashchange comes later
+    assert told() == start
+
+
+def test_python_and_the_page_write_the_same_address(show):
+    figure = two_tokens.explorable()
+    page = show(figure)
+    page.get_by_label("Position of the query").press("End")
+    page.get_by_label("Query and key").select_option("at odds")
+    assert address(page) == figure.address(vectors="at odds", query=30)  # in the order in which the figure makes them
+    clock = gallery("rotary_clock")
+    now = state(opened(show(clock), clock.address(**{"Head dimension": 8, "base": 100, "position": 99})))
+    assert (now["dim"], now["base"], float(now["position"])) == (8, 100, 99)
+
+
+def test_a_sentence_opens_a_state_on_its_own_page(show):
+    figure = two_tokens.explorable()
+    page = show(figure)
+    page.evaluate("a => document.body.insertAdjacentHTML('afterbegin', `<a href='${a}'>far apart</a>`)",
+                  figure.address(query=-30, key=30))  # fmt: skip
+    page.get_by_label("Dials").press("Home")
+    page.get_by_role("link", name="far apart").click()
+    page.wait_for_function(
+        "JSON.parse(document.querySelector('.romae-explorable').dataset.state).difference === '60.00'"
+    )
+    assert state(page)["pairs"] == 4  # what the sentence does not name is as the figure opens
+
+
+def test_points_of_the_hero_are_in_the_address(show):
+    figure = MAKERS["hero"]()
+    page = show(figure)
+    page.get_by_role("button", name="new spiral").click()
+    page.get_by_role("slider", name="Points", exact=True).press("Home")
+    page.locator(".he-plot svg").click(position={"x": 8, "y": 8})
+    changed = state(page)
+    again = state(opened(page, address(page)))
+    assert again["seed"] == changed["seed"] == state(opened(page, "")).get("seed") + 1
+    for ours, theirs in zip(again["points"], changed["points"], strict=True):
+        assert ours == pytest.approx(theirs, abs=6e-4)  # three decimals
+    for k in range(2):
+        assert again["answer"][k] == pytest.approx(changed["answer"][k], abs=0.02)  # the model, of points that far off
+
+
+def test_only_the_first_figure_of_a_name_answers_and_unknown_names_are_said(show, visit):  # noqa: F811
+    figure = two_tokens.explorable()
+    page = visit(figure.html() * 2, expect_errors=True)
+    page.romae, said = page.url, []
+    page.on("console", lambda message: said.append(message.text))
+    opened(page, figure.address(query=-1, speed=3))
+    assert state(page, 0)["query"] == "-1.00" and state(page, 1)["query"] == "7.25"
+    page.wait_for_timeout(100)
+    assert any("two_tokens has no speed; it has " in text for text in said)
+
+
+def test_no_link_in_jupyterlab(visit):  # noqa: F811
+    page = visit(
+        '<script id="jupyter-config-data" type="application/json">{}</script>' + two_tokens.explorable().html()
+    )
+    assert page.locator(".romae-live svg").count() and page.get_by_role("button", name=LINK).count() == 0
+
+
+# --- tours ------------------------------------------------------------------------------------------------------------
+
+STEPS = (
+    ("Both stand at the same place.", {"query": 0, "key": 0}),
+    ("<b>Far</b> apart.", {"query": -30, "key": 30, "vectors": "at odds"}),
+    ("One dial.", {"dials": 1}),
+)
+
+
+@pytest.mark.parametrize("reduced", ["reduce", "no-preference"])
+def test_a_tour_goes_on_and_back_and_ends(show, reduced):
+    page = show(two_tokens.explorable().tour(*STEPS), reduced_motion=reduced)
+    start = state(page)
+    press = lambda name: page.get_by_role("button", name=name, exact=True).press("Enter")  # noqa: E731
+    said = lambda: page.locator(".romae-step p").inner_text()  # noqa: E731
+    focus = lambda: page.evaluate("document.activeElement.textContent")  # noqa: E731
+    press("show me, in 3 steps")
+    assert focus() == "next" and said() == "1 of 3. Both stand at the same place."
+    assert (state(page)["tour"], state(page)["difference"], state(page)["vectors"]) == (1, "0.00", start["vectors"])
+    press("next")
+    assert said() == "2 of 3. <b>Far</b> apart." and focus() == "next"
+    assert (state(page)["tour"], state(page)["difference"], state(page)["vectors"]) == (2, "60.00", "at odds")
+    page.get_by_label("Position of the query").press("Home")  # the reader may play in between
+    press("next")
+    last = state(page)
+    assert (last["tour"], last["pairs"], last["query"], last["vectors"]) == (3, 1, start["query"], start["vectors"])
+    press("back")
+    assert state(page)["difference"] == "60.00"
+    press("back")
+    assert page.get_by_role("button", name="back", exact=True).is_disabled() and focus() == "next"
+    press("leave the tour")
+    assert "tour" not in state(page) and focus() == "show me, in 3 steps"
+    assert not page.locator(".romae-step").is_visible()
+
+
+@pytest.mark.parametrize("step", [("", {}), ("words",), ("words", 3)])
+def test_a_step_is_a_caption_and_a_state(step):
+    with pytest.raises(ValueError, match="a step of the tour of 'two_tokens' is"):
+        two_tokens.explorable().tour(step)
+
+
+def test_a_tour_cannot_end_the_script():
+    figure = two_tokens.explorable().tour()
+    assert figure.steps == () and "</script><b>" not in figure.tour(("</script><b>", {})).html()
