@@ -225,13 +225,19 @@ class Experiment:
     ) -> tuple[nn.Module, list[dict]]:
         """Build a model and fit it: (model, history). Experiments with two stages override this."""
         model = self.build(seed)
-        history = fit(
+        return model, self.fit(model, data, seed, checkpoint=checkpoint, log=log, **options)
+
+    def fit(
+        self, model: nn.Module, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None,
+        **options,
+    ) -> list[dict]:  # fmt: skip
+        """Train what `build` has made, in place: the history. options: of `romae_lite.training.fit`, as ``stop``."""
+        return fit(
             model, data.train, self.loss, self.recipe(len(data.train)), seed=seed,
             validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
             checkpoint=checkpoint, log=log, settings=self.config(),
             order=lambda generator: self.order(data.train, self.batch, generator), **options,
         )  # fmt: skip
-        return model, history
 
 
 @dataclass(frozen=True, kw_only=True)
