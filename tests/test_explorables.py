@@ -310,7 +310,11 @@ def visit(browser, tmp_path):
 
 
 def state(page, index: int = 0) -> dict:
-    return json.loads(page.locator(".romae-explorable").nth(index).get_attribute("data-state"))
+    """What a figure says of itself, once it has nothing left to work out (busy)."""
+    figure = page.locator(".romae-explorable").nth(index)
+    while (told := json.loads(figure.get_attribute("data-state"))).get("busy"):
+        page.wait_for_timeout(50)
+    return told
 
 
 def test_spirals_numbers_agree_with_python_by_keyboard(visit):
@@ -406,8 +410,8 @@ def test_what_is_spoken_says_the_numbers(visit):
     page = visit(spirals.explorable(arrays()).html())
     page.locator("input[type=range]").press("ArrowLeft")
     now = state(page)
-    page.wait_for_function("n => document.querySelector('[aria-live]').textContent.includes(n)", arg=now["rmse_romae"])
-    assert f"{now['observed']} of 75" in page.locator("[aria-live]").text_content()
+    page.wait_for_function("n => document.querySelector('.romae-sr[aria-live]').textContent.includes(n)", arg=now["rmse_romae"])
+    assert f"{now['observed']} of 75" in page.locator(".romae-sr[aria-live]").text_content()
 
 
 # Figures that say nothing without data have made-up data here; all others are taken from the gallery.

@@ -160,7 +160,7 @@ function explorable(root, data, kit) {
     const w = graphWidth, height = w < 360 ? 126 : 158, left = 34, right = w - 10, top = 30, bottom = height - 32;
     const high = 1.15 * Math.max(...models.flatMap(model => model.ratio), ...data.thirty ?? []), across = kit.linear([0, most], [left, right]), up = kit.log([0.93, high], [bottom, top]);
     const parts = [kit.text(0, 12, "error / best possible, mean over the test set", {class: "romae-faint"})];
-    for (const v of [1, 2, 5, 10, 20, 50, 100, 200].filter(v => v <= high)) parts.push(kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: `stroke:${v === 1 ? "var(--romae-vermillion)" : "currentColor"}`, "stroke-opacity": v === 1 ? 1 : 0.12, "stroke-dasharray": v === 1 ? "7 4" : "", "stroke-width": v === 1 ? 1.6 : 1}),
+    for (const v of (high > 30 ? [1, 10, 100] : [1, 2, 5, 10, 20]).filter(v => v <= high)) parts.push(kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: `stroke:${v === 1 ? "var(--romae-vermillion)" : "currentColor"}`, "stroke-opacity": v === 1 ? 1 : 0.12, "stroke-dasharray": v === 1 ? "7 4" : "", "stroke-width": v === 1 ? 1.6 : 1}),
       kit.text(left - 6, up(v) + 4, `${v}`, {"text-anchor": "end"}));
     for (const n of kit.ticks(0, most, 5)) parts.push(kit.text(across(n), bottom + 15, String(n), {"text-anchor": "middle"}));
     parts.push(kit.text((left + right) / 2, height - 3, "observed points", {"text-anchor": "middle", class: "romae-faint"}));

@@ -268,7 +268,7 @@ function explorable(root, data, kit) {
     note.textContent = `Over all series observed at these times, the best possible is ${digits(answer.expected)}; RoMAE has ${average} (from ${data.series.length} series).${untrained}`;
     announce(`${n} points observed. Mean squared error: RoMAE ${digits(answer.romae)}, Gaussian process ${digits(answer.gp)}.`);
     const {gp, romae: said} = both(), four = list => list && list.map(v => v.toFixed(4));
-    kit.state({asked, unit: units[unit].unit, weights_gp: four(gp), weights_romae: four(said), average: answer.average === null ? null : digits(answer.average), series: number, observed: [...observed], shown: {...shown}, mse_romae: digits(answer.romae), mse_gp: digits(answer.gp),
+    kit.state({busy: answer.average === null, asked, unit: units[unit].unit, weights_gp: four(gp), weights_romae: four(said), average: answer.average === null ? null : digits(answer.average), series: number, observed: [...observed], shown: {...shown}, mse_romae: digits(answer.romae), mse_gp: digits(answer.gp),
       expected: digits(answer.expected), hidden: answer.hidden, romae: answer.predicted.map(v => v.toFixed(4)),
       gp: answer.exact.map(v => v.mean.toFixed(4)), sd: answer.exact.map(v => v.sd.toFixed(4)), note: note.textContent});
   }
