@@ -410,7 +410,9 @@ def test_what_is_spoken_says_the_numbers(visit):
     page = visit(spirals.explorable(arrays()).html())
     page.locator("input[type=range]").press("ArrowLeft")
     now = state(page)
-    page.wait_for_function("n => document.querySelector('.romae-sr[aria-live]').textContent.includes(n)", arg=now["rmse_romae"])
+    page.wait_for_function(
+        "n => document.querySelector('.romae-sr[aria-live]').textContent.includes(n)", arg=now["rmse_romae"]
+    )
     assert f"{now['observed']} of 75" in page.locator(".romae-sr[aria-live]").text_content()
 
 

@@ -136,7 +136,7 @@ def test_a_difference_is_a_word():
     rows = {cells[0]: cells[1:] for _, cells in Tables(settings_html("spirals")).found}
     head, rate, momentum = rows["Setting"], rows["peak learning rate lr"], rows["AdamW's second beta beta2"]
     best = next(i for i, cell in enumerate(head) if cell.startswith("best"))
-    assert [cell.endswith("differs") for cell in rate] == [cell.startswith(("best", "page")) for cell in head]
+    assert [cell.endswith("differs") for cell in rate] == [cell.startswith(("text", "best", "page")) for cell in head]
     assert momentum[0] == "?" and not any("differs" in cell for cell in momentum)
     assert rows["samples to train on"][best] == "200,000 differs"
 

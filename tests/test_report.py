@@ -39,7 +39,7 @@ def test_without_records_every_claim_is_not_run(tmp_path):
     assert {r.outcome.status for r in found} == {"not run", "not comparable", "unknown", "quoted"}
     assert all(r.ours is None and r.own is None and r.tier == "" for r in found)
     numbers = sum(not c.quoted and c.value is not None and c.metric != "parameters" for c in CLAIMS)
-    assert report.summary_line(found).startswith(f"0 of {numbers} numbers judged: 2 not comparable,")
+    assert report.summary_line(found).startswith(f"0 of {numbers} numbers judged: 3 not comparable,")
     assert "0 of 5 counts of parameters judged: 5 not run." in report.summary_line(found)
     n = len(STATEMENTS)
     assert report.claims_line(all_judged(found)) == f"Of {n} claims of the paper: {n} not run."
@@ -52,18 +52,30 @@ def test_paper_tier_records_are_judged(tmp_path):
     assert found.outcome.status == "worse" and found.tier == "paper"
     assert (found.ours.mean, found.ours.n) == (pytest.approx(0.04), 3)
     assert found.command == "python -m romae_lite run spirals --preset paper --seeds 0-2"
-    assert row(tmp_path, "table-7-romae-tiny-stored-notebook-spirals-rmse").outcome.status == "worse"
     assert found.before == "not reproduced"
     line = report.summary_line(rows(tmp_path))
-    assert line.startswith("2 of ") and "2 worse" in line
+    assert line.startswith("1 of ") and "1 worse" in line
+
+
+def test_a_number_of_another_recipe_is_judged_by_runs_of_that_recipe(tmp_path):
+    """The stored notebook's checkpoint fits the text of D.7, Table 7's row has Table 19 (D35)."""
+    notebook = "table-7-romae-tiny-stored-notebook-spirals-rmse"
+    for seed in range(3):
+        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors": 0.1}, seed=seed)
+    assert row(tmp_path, notebook).outcome.status == "not run"
+    assert row(tmp_path, notebook).command.endswith("run spirals --preset text --seeds 0-4")
+    for seed in range(3):
+        save(tmp_path, "spirals", {"rmse_clean": 0.03, "rmse_authors": 0.11}, seed=seed, preset="text")
+    found = row(tmp_path, notebook)
+    assert (found.outcome.status, found.ours.mean, found.tier) == ("worse", pytest.approx(0.11), "paper")
+    assert row(tmp_path, SPIRALS).ours.mean == pytest.approx(0.04)  # Table 19 where both recipes were run
 
 
 def test_uncommitted_code_counts_for_nothing(tmp_path):
-    """A record that is older than the rule names no numerics, and still counts."""
-    made = dict(experiment="spirals", metrics={"rmse_clean": 0.04}, root=tmp_path, commit="0" * 40 + "+")
-    made_up_record(**made, versions={"numerics": "2"})
+    made = dict(experiment="spirals", metrics={"rmse_clean": 0.04}, root=tmp_path)
+    made_up_record(**made, commit="0" * 40 + "+")
     assert row(tmp_path, SPIRALS).ours is None
-    made_up_record(**made, seed=1)
+    made_up_record(**made, commit="0" * 40, seed=1)
     assert row(tmp_path, SPIRALS).ours.n == 1
 
 
@@ -76,6 +88,8 @@ def test_other_tiers_are_shown_but_never_judged(tmp_path):
     save(tmp_path, "spirals", {"rmse_clean": 0.004}, preset="best", settings={"lr": 1e-3})
     assert row(tmp_path, SPIRALS).ours is None
     save(tmp_path, "spirals", {"rmse_clean": 0.003}, settings={"epochs": 5})
+    assert row(tmp_path, SPIRALS).ours is None  # a run cut short says nothing beside a whole one
+    save(tmp_path, "spirals", {"rmse_clean": 0.003}, settings={"cls": True})
     found = row(tmp_path, SPIRALS)
     assert (found.ours.mean, found.tier, found.outcome.status) == (0.003, "reduced", "not run")
     assert found.command.splitlines()[1:] == [row(tmp_path / "empty", SPIRALS).command]  # what would settle it

@@ -51,9 +51,10 @@ def joined(loaded: Loaded, experiments: Sequence[str] | None) -> list[Row]:
 def _row(claim: Claim, records: Iterable[Record]) -> Row:
     found = [] if claim.quoted else select(records, claim.experiment, where=claim.where)
     found = [r for r in found if claim.metric in r.metrics and r.config.get("source") != "simulated"]
-    # code that no commit has cannot be run again; records older than this rule name no numerics and still count
-    found = [r for r in found if not (r.commit.endswith("+") and "numerics" in r.versions)]
-    paper, own, reduced = (_one_setting(found, tier) for tier in ("paper", "own", "reduced"))
+    found = [r for r in found if not r.commit.endswith("+")]  # code that no commit has cannot be run again
+    # a run cut short says nothing beside a whole one
+    whole = [r for r in found if r.tier != "reduced" or "epochs" not in dict(r.planned.overrides)]
+    paper, own, reduced = (_one_setting(whole, tier) for tier in ("paper", "own", "reduced"))
     ours, judged = paper or reduced, summary_of(paper, claim.metric)
     planned = "" if claim.quoted or paper else _planned_command(claim)
     return Row(
@@ -90,11 +91,18 @@ def _planned_command(claim: Claim) -> str:
     """What would record the paper's protocol, or "" where this version has no such experiment."""
     if claim.experiment not in EXPERIMENTS:
         return ""
-    wishes = EXPERIMENTS[claim.experiment].campaign
-    seeds = range(max((count for preset, count, *_ in wishes if preset == "paper"), default=1))
-    paper = EXPERIMENTS[claim.experiment].paper()
-    changes = tuple((key, value) for key, value in claim.where.items() if getattr(paper, key) != value)
-    return Planned(experiment=claim.experiment, preset="paper", seed=0, overrides=changes).command_for(seeds)
+    kind = EXPERIMENTS[claim.experiment]
+    changes = {
+        preset: tuple(
+            (key, value) for key, value in claim.where.items() if getattr(getattr(kind, preset)(), key) != value
+        )
+        for preset, tier in kind.tiers.items()
+        if tier == "paper"
+    }
+    chosen = min(changes, key=lambda preset: (len(changes[preset]), preset != "paper"))
+    seeds = range(max((count for preset, count, *_ in kind.campaign if preset == chosen), default=1))
+    planned = Planned(experiment=claim.experiment, preset=chosen, seed=0, overrides=changes[chosen])
+    return planned.command_for(seeds)
 
 
 def _command(records: Iterable[Record]) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import prose
+
 DEVIATIONS = Path(__file__).resolve().parents[2] / "book" / "deviations.md"
 OUTCOME = "Could it change an outcome"
 PARTS = ("The paper says", "Their code does", "We do", "Effect", OUTCOME)
@@ -131,8 +133,9 @@ def first(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """The little Markdown of the entries as HTML: code, emphasis, formulas; references become their words, citations
-    go. No links: a row has its own."""
+    """The little Markdown of the entries as HTML: code, emphasis, formulas; roles of numbers become numbers, references
+    their words, citations go. No links: a row has its own."""
+    text = re.sub(r"\{(recorded|difference|paper|ours|own)\}`([^`]*)`", lambda m: getattr(prose, m[1])(m[2]), text)
     text = re.sub(r"\s*\{cite:p\}`[^`]*`", "", text)
     text = re.sub(r"\{cite:t\}`[^`]*`", "the cited work", text)
     text = re.sub(r"\{\w+\}`([^`<]*?)\s*<[^>`]*>`", r"\1", text)

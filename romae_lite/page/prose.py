@@ -1,4 +1,4 @@
-"""Numbers and words in sentences: the roles {paper}, {ours}, {own}, {outcome} and {recorded} of the book.
+"""Numbers and words in sentences: the roles {paper}, {ours}, {own}, {outcome}, {recorded} and {difference} of the book.
 
 Each function takes the text of its role and gives plain text, from the records under results/.
 """
@@ -8,10 +8,11 @@ from functools import cache
 
 from ..lab.outcomes import JUDGED, STATUSES
 from ..lab.planned import assignment
-from ..lab.records import load_all, results_dir, select
+from ..lab.records import Record, load_all, results_dir, select
 from ..lab.report import Row, joined, our_text, summary_of
 from ..lab.statements import Judged, all_judged
 from ..lab.subjects import experiment
+from ..lab.summary import decimals_for, summarise
 
 MISSING = "not recorded yet"
 
@@ -56,16 +57,37 @@ def outcome(cell: str) -> str:
     return claims[cell] if cell in claims else _row(cell).outcome.status
 
 
+def _runs(words: str) -> tuple[str, list[Record]]:
+    """ "spirals best rmse_clean epochs=250": the metric, and the records of the preset with these changes alone."""
+    name, preset, metric, *changes = words.split()
+    wanted = experiment(name).preset(preset).replace(**dict(map(assignment, changes)))
+    found = select(load_all(experiment=name).records, name, preset=preset)
+    return metric, [record for record in found if wanted.protocol(record.config) == wanted.protocol(wanted.config())]
+
+
 def recorded(words: str) -> str:
     """ "spirals best rmse_clean epochs=250" -> mean [interval] and n of a metric, over the records of a preset whose
     settings are those of the preset but for the ones named."""
-    name, preset, metric, *changes = words.split()
-    changes = dict(map(assignment, changes))
-    wanted = experiment(name).preset(preset).replace(**changes)
-    found = select(load_all(experiment=name).records, name, preset=preset)
-    found = [record for record in found if wanted.protocol(record.config) == wanted.protocol(wanted.config())]
+    metric, found = _runs(words)
     summary = summary_of(found, metric)
     return f"{summary.text()}, n = {summary.n}" if summary else MISSING
+
+
+def difference(words: str) -> str:
+    """ "uea best accuracy dataset=LSST | embedding=fresh" -> what the settings after the bar change, seed by seed:
+    mean [interval] of the differences of runs with the same seed, and their number."""
+    before, _, changes = words.partition("|")
+    metric, base = _runs(before)
+    _, changed = _runs(f"{before} {changes}")
+    at = {record.seed: record.metrics[metric] for record in base}
+    pairs = [record.metrics[metric] - at[record.seed] for record in changed if record.seed in at]
+    if not pairs:
+        return MISSING
+    summary = summarise(pairs)
+    decimals = decimals_for(summary.mean if summary.std is None else summary.std, 2)
+    show = lambda x: f"{x:+.{decimals}f}".replace("-", "−")  # noqa: E731, RUF001
+    interval = "" if summary.low is None else f" [{show(summary.low)}, {show(summary.high)}]"
+    return f"{show(summary.mean)}{interval}, n = {summary.n}"
 
 
 def claims_markdown(statuses: Iterable[str]) -> str:

@@ -122,8 +122,7 @@ class TinyImageNet(Classification):
 
     @classmethod
     def small(cls) -> "TinyImageNet":
-        """Ten of the classes, 300 training pictures of each, as they are: 64 x 64, in patches of 8. A small model; a
-        minute or so on a core."""
+        """Ten of the classes, 300 training pictures of each, as they are: 64 x 64, in patches of 8. A small model."""
         return cls(
             n_classes=10, per_class=300, valid_per_class=10, side=64, patch_side=8, encoder="64x2x3x256",
             decoder="64x2x1x256", augment=0, seen_share=0.5, optimizer="muon", lr=5e-3, batch=64, epochs=8,
