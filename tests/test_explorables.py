@@ -411,9 +411,9 @@ def test_what_is_spoken_says_the_numbers(visit):
     page.locator("input[type=range]").press("ArrowLeft")
     now = state(page)
     page.wait_for_function(
-        "n => document.querySelector('.romae-sr[aria-live]').textContent.includes(n)", arg=now["rmse_romae"]
+        "n => document.querySelector('output.romae-sr').textContent.includes(n)", arg=now["rmse_romae"]
     )
-    assert f"{now['observed']} of 75" in page.locator(".romae-sr[aria-live]").text_content()
+    assert f"{now['observed']} of 75" in page.locator("output.romae-sr").text_content()
 
 
 # Figures that say nothing without data have made-up data here; all others are taken from the gallery.

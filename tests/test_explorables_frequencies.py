@@ -229,7 +229,7 @@ def test_spectrum_handles_follow_the_pointer(visit):  # noqa: F811
     now = state(page)["frequencies"]
     assert now != before and max(now) == 12 and handle.get_attribute("aria-valuetext") == "12 Hz"
     page.wait_for_function(
-        "n => document.querySelector('.romae-sr[aria-live]').textContent.includes(n)", arg=state(page)["mse_romae"]
+        "n => document.querySelector('output.romae-sr').textContent.includes(n)", arg=state(page)["mse_romae"]
     )
 
 

@@ -269,6 +269,6 @@ def test_what_is_spoken_says_the_numbers(visit):  # noqa: F811
     page.locator("input[type=range]").press("ArrowRight")
     now = state(page)
     page.wait_for_function(
-        "n => document.querySelector('.romae-sr[aria-live]').textContent.includes(n)", arg=now["mse_romae"]
+        "n => document.querySelector('output.romae-sr').textContent.includes(n)", arg=now["mse_romae"]
     )
-    assert "6 points observed" in page.locator(".romae-sr[aria-live]").text_content()
+    assert "6 points observed" in page.locator("output.romae-sr").text_content()

@@ -130,8 +130,6 @@ def test_by_keyboard(visit):  # noqa: F811
         board.press(key)
     now = check(page, data)
     assert now["cursor"] == 5 and set(now["hidden"]) == before ^ {5}
-    page.wait_for_function(
-        "() => document.querySelector('.romae-sr[aria-live]').textContent.includes('Row 2, column 2')"
-    )
+    page.wait_for_function("() => document.querySelector('output.romae-sr').textContent.includes('Row 2, column 2')")
     board.press(" ")
     assert set(state(page)["hidden"]) == before
