@@ -93,9 +93,7 @@ def _planned_command(claim: Claim) -> str:
         return ""
     kind = EXPERIMENTS[claim.experiment]
     changes = {
-        preset: tuple(
-            (key, value) for key, value in claim.where.items() if getattr(getattr(kind, preset)(), key) != value
-        )
+        preset: tuple((k, value) for k, value in claim.where.items() if getattr(kind.preset(preset), k) != value)
         for preset, tier in kind.tiers.items()
         if tier == "paper"
     }
