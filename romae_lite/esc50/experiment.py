@@ -52,7 +52,7 @@ class ESC50(Classification):
         ("paper", 5, {"pretrain": "librispeech"}),
         ("paper", 5),
     )
-    deviations = ("D1", "D2", "D3", "D4", "D6", "D11", "D12", "D13", "D49")
+    deviations = ("D1", "D2", "D3", "D4", "D6", "D11", "D12", "D13", "D43", "D49")
 
     epochs: int = setting(50, "passes over the training set in fine-tuning", low=1)
     batch: int = setting(48, "sounds per step", low=1)

@@ -7,7 +7,7 @@ filter and the tabs. `lab.report` and `lab.statements` say what is in it.
 import html
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -30,7 +30,8 @@ from ..lab.report import (
 from ..lab.statements import Judged, all_judged
 from ..lab.subjects import EXPERIMENTS
 from ..lab.summary import Summary
-from ..lab.verify import ELSEWHERE
+from ..lab.verify import ELSEWHERE, numerics
+from ..training import NUMERICS
 from . import deviations
 from .lab_record import budget_words, commit_words
 from .palette import colour_css
@@ -157,7 +158,7 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
     parts = [
         f'<div class="romae-board"><style>{colour_css(".romae-board")}{STYLE}</style>',
         f'<p class="whole">{_text(claims_line(claims))}</p><p class="small">{_text(summary_line(rows))}</p>',
-        _verified(root), _problems(loaded, root), _key(),
+        _verified(root), _numerics(loaded.records), _problems(loaded, root), _key(),
         '<section data-tab="The claims"><h3 class="tab">The claims</h3>', _head(),
         *(_claim(claim, by_id, cells) for claim in claims), "</section>",
         '<section data-tab="Appendix B.4 and counts"><h3 class="tab">Appendix B.4 and counts of parameters</h3>',
@@ -491,6 +492,11 @@ def _change(row: Row, pages: str) -> str:
     return " ".join(parts) or "Nothing that we know of."
 
 
+OLDER = (
+    "{older} of {all} records were made before two things changed that move numbers by more than rounding: streams of "
+    "random numbers whose keys end in zeros, and the precision in which Muon makes its steps orthogonal. They stand as "
+    "they were made, and cannot be repeated with today's code to the last digits: verify leaves them out."
+)
 REPEATED = (
     f"One run, repeated with its seed on another processor, came out up to {ELSEWHERE:.1%} apart: rounding grows in "
     "training."
@@ -509,9 +515,18 @@ def _verified(root: Path) -> str:
     last = max(note["when"] for note in notes)[:10]
     fine = sum(bool(note.get("ok")) for note in notes)
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)
-    words = f"Last verified: {last}; of {len(notes)} records run again {fine} came out within the tolerance"
+    words = f"Last verified: {last}; of {len(notes)} records run again (short ones whole, long ones for their first steps) {fine} came "
+    words += "out within the tolerance"
     words += "" if largest is None else f", the largest relative difference {largest:.1e}"
     return f'<p class="small">{_text(words)}. {_text(REPEATED)}</p>'
+
+
+def _numerics(records: Sequence[Record]) -> str:
+    """How many records today's code can be held against."""
+    today = sum(numerics(record) == NUMERICS for record in records)
+    if today == len(records):
+        return ""
+    return f'<p class="small">{_text(OLDER.format(older=len(records) - today, all=len(records)))}</p>'
 
 
 def _problems(loaded, root: Path) -> str:
