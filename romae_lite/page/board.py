@@ -515,10 +515,9 @@ def _verified(root: Path) -> str:
     last = max(note["when"] for note in notes)[:10]
     fine = sum(bool(note.get("ok")) for note in notes)
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)
-    words = f"Last verified: {last}; of {len(notes)} records run again (short ones whole, long ones for their first steps) {fine} came "
-    words += "out within the tolerance"
+    words = f"Last verified: {last}; of {len(notes)} records run again {fine} came out within the tolerance"
     words += "" if largest is None else f", the largest relative difference {largest:.1e}"
-    return f'<p class="small">{_text(words)}. {_text(REPEATED)}</p>'
+    return f'<p class="small">{_text(words)}: short runs whole, long ones for their first steps. {_text(REPEATED)}</p>'
 
 
 def _numerics(records: Sequence[Record]) -> str:
