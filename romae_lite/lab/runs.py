@@ -4,7 +4,9 @@ A run trains, evaluates and writes ``results/<experiment>/<name>.json``. A run w
 was killed goes on from its checkpoint and ends in the same numbers.
 """
 
+import ctypes
 import datetime
+import gc
 import glob
 import hashlib
 import importlib.metadata
@@ -307,6 +309,9 @@ def reset_peak_memory() -> None:
     """Forget the peaks of earlier runs in this process: on a GPU, and on Linux."""
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)  # what earlier runs have freed, glibc keeps, and would hide what comes
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
