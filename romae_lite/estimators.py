@@ -34,6 +34,7 @@ except ImportError as error:
 from . import checks
 from .batching import by_length, spacing, trim
 from .devices import device_of, sent
+from .fast import Fast
 from .frames import Scale
 from .masking import hide, split, take
 from .model import (
@@ -331,8 +332,9 @@ class Interpolator(_Saved):
                 show(entry)
 
         try:
-            fit(self.model_, data, loss, recipe, seed=self.seed, validate=best, logs=logs, log=log, device=self.device,
-                stop=lambda: bool(best), order=lambda generator: by_length(lengths, self.batch, generator))  # fmt: skip
+            fit(Fast(self.model_), data, loss, recipe, seed=self.seed, validate=lambda _: best(self.model_), logs=logs,
+                log=log, device=self.device, stop=lambda: bool(best),
+                order=lambda generator: by_length(lengths, self.batch, generator))  # fmt: skip
         except Interrupted:  # nothing better for long
             pass
         self.model_.load_state_dict(best.weights)

@@ -12,8 +12,9 @@ The plain model (model.py) is there to be read. This one differs from it in thre
   other. Attention uses `torch.nn.attention.varlen` where the device and the precision allow it, and rows filled up
   with padding elsewhere.
 
-Opt in by `fit(Fast(model), ...)`, or `Fast(model)(tokens)`: what is trained are the model's own weights. Where random
-numbers are drawn inside the model (dropout, stochastic depth) or its inside is recorded, the plain model answers.
+Opt in by `fit(Fast(model), ...)`, as `Interpolator` does, or `Fast(model)(tokens)`: what is trained are the model's own
+weights. Where random numbers are drawn inside the model (dropout, stochastic depth) or its inside is recorded, the
+plain model answers.
 
 Shapes: B batch, N tokens, T real tokens of the whole batch, E model dimension, H heads, R tokens that are read.
 """
@@ -75,8 +76,9 @@ class Fast(nn.Module):
         if pad is not None or where.hidden_pad is not None:
             pads = ((pad, positions), (where.hidden_pad, hidden))
             pad = torch.cat([at.new_zeros(at.shape[:2], dtype=torch.bool) if p is None else p for p, at in pads], dim=1)
-        read = slice(positions.shape[1], None)
-        return model.head(run(model.decoder, x, torch.cat((positions, hidden), dim=1), pad, read, self.pack))
+        at, seen = torch.cat((positions, hidden), dim=1), positions.shape[1]
+        heard = torch.arange(at.shape[1], device=at.device) < seen if model.config.alone else None
+        return model.head(run(model.decoder, x, at, pad, slice(seen, None), self.pack, heard))
 
     def _predict(self, tokens: Tokens) -> Tensor:
         """As `RoMAEPredictor.forward`: (B, K) or (B, N, K)."""
@@ -107,13 +109,15 @@ class Slots:
     """Where the tokens in hand stand: all (B, N) of them, or T real ones in a row.
 
     rows (T,): their places in the flattened (B, N), or None for all of them. starts (B + 1,): where in that row each
-    sample begins, for `varlen_attn`. longest: the largest number of tokens of a sample.
+    sample begins, for `varlen_attn`. longest: the largest number of tokens of a sample. all_heard: every token hears
+    every other of its sample; `varlen_attn` cannot do otherwise.
     """
 
     shape: tuple[int, int]
     rows: Tensor | None = None
     starts: Tensor | None = None
     longest: int = 0
+    all_heard: bool = True
 
     @classmethod
     def of(cls, real: Tensor) -> "Slots":
@@ -134,18 +138,25 @@ class Slots:
         return flat.index_copy(0, self.rows, x).unflatten(0, self.shape)
 
 
-def run(stack: Stack, x: Tensor, positions: Tensor, pad: Tensor | None, read: slice | None, pack: bool) -> Tensor:
+def run(
+    stack: Stack, x: Tensor, positions: Tensor, pad: Tensor | None, read: slice | None, pack: bool,
+    heard: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """`Stack.forward` for the tokens that are read: x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, R, E).
 
-    read: the slots somebody looks at; None: all. What stands where a token is padding means nothing.
+    read: the slots somebody looks at; None: all. heard (N,) bool: the slots that others attend to; None: all. What
+    stands where a token is padding means nothing.
     """
     added = stack.encoding.embedding(positions, x.shape[-1])
     if added is not None:
         x = x + added.type_as(x)
     rotation = stack.encoding.rotation(positions, stack.head_dim)
     phase = None if rotation is None else torch.complex(*rotation)  # (B, N, 1, head_dim / 2)
-    mask = None if pad is None else ~pad[:, None, None, :]
+    mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N): True where there is something to hear
     slots = Slots.of(~pad) if pack and pad is not None else Slots(tuple(x.shape[:2]))
+    if heard is not None:
+        heard = heard[None, None, None]
+        mask, slots.all_heard = heard if mask is None else mask & heard, False
     phase = None if phase is None else slots.pack(phase)
     *blocks, last = stack.blocks
     x = slots.pack(x)
@@ -184,7 +195,7 @@ def attention(layer: Attention, x: Tensor, phase: Tensor | None, mask: Tensor | 
     qk, v = heads.split((2 * layer.heads, layer.heads), dim=-2)
     if phase is not None:
         qk = turn(qk, phase)
-    if slots.rows is not None and can_vary(v):
+    if slots.rows is not None and slots.all_heard and can_vary(v):
         q, k = qk.chunk(2, dim=-2)
         starts, most = slots.starts, slots.longest
         return layer.out(varlen_attn(q, k, v.contiguous(), starts, starts, most, most).flatten(-2))

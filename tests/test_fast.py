@@ -39,12 +39,13 @@ def test_neighbouring_pairs_turn_as_the_halves_do():
     torch.testing.assert_close(found, rotate(x, angle.cos(), angle.sin())[..., order], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("ragged", [False, True])
 @pytest.mark.parametrize("kind", PositionEncoding.KINDS)
 @pytest.mark.parametrize(("axes", "cls"), [(1, True), (2, False)])
-def test_reconstruction_and_its_gradients(ragged, kind, axes, cls):
+def test_reconstruction_and_its_gradients(alone, ragged, kind, axes, cls):
     torch.manual_seed(0)
-    model = RoMAE(ModelConfig(**SMALL, axes=axes, cls=cls, positions=PositionEncoding(kind=kind)))
+    model = RoMAE(ModelConfig(**SMALL, axes=axes, cls=cls, alone=alone, positions=PositionEncoding(kind=kind)))
     batch = tokens(axes, ragged)
     where = split(hide(batch.real, ratio=0.6, generator=torch.Generator().manual_seed(1)), batch.real)
     target = take(batch.values, where.hidden)
