@@ -55,6 +55,8 @@ from .rope import PositionEncoding, turning
 from .tokens import Tokens, collate
 from .training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_build
 
+FEW = 50  # held-out series: the standard error of an accuracy is up to 7 points with so many, and more with fewer
+
 # What the model eats ------------------------------------------------------------------------------------------------
 
 
@@ -800,9 +802,12 @@ class Classifier(ClassifierMixin, _Saved):
         r = self.report_
         if not r["held"]:
             return "held out  nothing: too few labels. Score it on series of your own that it has not seen"
-        lost = (
-            "" if r["romae"] > max(r["simple"], r["majority"]) else ". RoMAE is not the better one: use the simple one"
-        )
+        if r["romae"] > max(r["simple"], r["majority"]):
+            lost = ""
+        elif r["held"] < FEW:
+            lost = f". {r['held']} are too few to choose by"
+        else:
+            lost = ". RoMAE is not the better one: use the simple one"
         return (
             f"held out  {r['held']} series, accuracy: largest class {r['majority']:.2f},\n"
             f"          logistic regression on simple statistics {r['simple']:.2f}, RoMAE {r['romae']:.2f}{lost}"

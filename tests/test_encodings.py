@@ -4,6 +4,7 @@ import math
 import re
 
 import pytest
+import torch
 from conftest import made_up_record
 
 from romae_lite.lab import encodings, runs
@@ -38,10 +39,11 @@ def test_arms_differ_in_encoding_and_unit_alone():
     of = [(arm.experiment, arm.task.title, arm.encoding, arm.unit) for arm in arms()]
     assert len(set(of)) == len(of)
     # rounding whole positions changes nothing, so nobody is asked to run it
-    for arm in (arm for arm in arms() if arm.encoding == "quantised"):
-        positions = arm.planned(0).build().replace(**({"source": "simulated"} if arm.experiment == "elasticc" else {}))
-        assert positions.position_scale is not None and not arm.task.whole
-    assert {a.encoding for a in arms() if a.task.whole} == {"rope", "absolute", "none"}
+    assert not [arm for arm in arms() if arm.encoding == "quantised" and arm.unit in arm.task.whole]
+    assert {a.encoding for a in arms() if a.unit in a.task.whole} == {"rope", "absolute"}
+    for arm in (arm for arm in arms() if arm.experiment == "synthetic" and arm.unit):
+        positions = arm.planned(0).build().replace(n_train=4, n_valid=2, n_test=2).data(0).train.positions
+        assert torch.allclose(positions, positions.round(), atol=1e-6) == (arm.unit in arm.task.whole)  # float64 steps
 
 
 def test_the_learning_rate_is_chosen_on_validation_data_and_only_then_are_seeds_asked_for():

@@ -57,6 +57,17 @@ def test_svg_has_no_fixed_colours_and_no_page_wide_style(picture):
     assert all(f"var(--romae-{name}," in picture.svg for name in PALETTE)
 
 
+def test_what_is_written_keeps_its_digits():
+    """Coordinates are rounded to hundredths, labels are not: 0.015 on an axis is not 0.01."""
+    fig, ax = plt.subplots()
+    ax.set_xticks([0.015, 0.985], ["0.015", "0.985"])
+    ax.set_title("mean 0.0021")
+    svg = figures.render(fig, alt="two ticks").svg
+    plt.close(fig)
+    assert {"0.015", "0.985", "mean 0.0021"} <= set(re.findall(r">\s*([^<>]*?)\s*</text>", svg))
+    assert not re.findall(r'[="(, ]\d+\.\d{3,}(?=[^<>]*>)', svg)
+
+
 def test_colours_and_dashes_differ(picture):
     with figures.style():
         fig, ax = plt.subplots()

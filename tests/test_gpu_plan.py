@@ -91,3 +91,12 @@ def test_graphs_are_recorded_where_shapes_stay(monkeypatch, cuda, still, mode):
     monkeypatch.setattr(torch, "compile", lambda model, mode=None: asked.append(mode) or model)
     fast.compiled(Anywhere(), still=still)
     assert asked == [mode]
+
+
+def test_an_estimate_counts_both_stages_and_every_sample():
+    """Where launches are all there is, time is steps: those that Table 10 has, of the whole training set."""
+    planned = gpu.Planned(experiment="tiny_imagenet", preset="paper", seed=0, overrides=())
+    exp = planned.build()
+    per_epoch = lambda batch: -(-200 * (exp.per_class - exp.valid_per_class) // batch)  # noqa: E731
+    steps = exp.epochs * per_epoch(exp.batch) + exp.pretrain_epochs * per_epoch(exp.pretrain_batch)
+    assert gpu.estimate(planned, 196, 1e30) == pytest.approx(steps * gpu.LAUNCH)

@@ -268,7 +268,7 @@ def setup(app):
     app.setup_extension("sphinx.ext.autodoc")
     app.add_directive("api", ApiDirective)
     app.connect("autodoc-process-docstring", plain_docstring)
-    for role in ("paper", "ours", "own", "outcome", "recorded", "difference"):
+    for role in ("paper", "ours", "own", "outcome", "recorded", "difference", "judged"):
         app.add_role(role, number_role)
     app.add_directive("findings", FindingsDirective)
     app.setup_extension("redirects")

@@ -32,7 +32,7 @@ class Task:
     valid: str  # key of the history that chooses, of a run's last entry
     metric: str  # of the test set
     better: str  # "lower" or "higher", of both
-    whole: bool = False  # positions are whole numbers, so that rounding them changes nothing
+    whole: tuple[str, ...] = ()  # units in which positions are whole numbers, so that rounding them changes nothing
     changes: Mapping[str, Any] = field(default_factory=dict)  # to the preset, for all
     holdout: Mapping[str, Any] = field(default_factory=dict)  # for choosing, where the preset holds nothing out
 
@@ -102,8 +102,8 @@ def arms() -> list[Arm]:
         for name, cls in EXPERIMENTS.items()
         for task in cls.encodings
         for encoding in PositionEncoding.KINDS
-        if not (task.whole and encoding == "quantised")
         for unit in (task.units if encoding != "none" else [""])
+        if not (encoding == "quantised" and unit in task.whole)
     ]
 
 

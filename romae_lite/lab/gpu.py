@@ -7,7 +7,6 @@ einops, safetensors, numpy and scipy; no network.
 """
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -15,14 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from ..files import atomic_write
-from ..model import count_parameters
 from ..training import Interrupted, accelerator_for, seeded
 from . import runs
 from .planned import Planned
 from .runs import said
+from .settings import setting_values
 from .subjects import EXPERIMENTS, experiment
 
 STEPS = 10  # of a check
@@ -194,14 +192,14 @@ def paper_runs(device: str, rate: float) -> list[Slice]:
 
 
 def estimate(planned: Planned, tokens: int, rate: float) -> float:
-    """Seconds that a run may take: a step costs six operations for each weight and token, at a share of the device's
-    rate, and never less than its launches."""
-    exp = planned.build()
-    with torch.device("meta"):
-        model: nn.Module = exp.build(0)
-    samples = getattr(exp, "n_train", None) or getattr(exp, "patients", None) or 8000
-    steps = exp.epochs * math.ceil(samples / exp.batch)
-    return steps * max(LAUNCH, 6 * count_parameters(model) * tokens * exp.batch / (REACHED * rate))
+    """Seconds that a run may take, its pre-training included: a step costs six operations for each weight and token, at
+    a share of the device's rate, and never less than its launches."""
+    known = setting_values(planned.build())
+    work = 6 * known["parameters"] * tokens / (REACHED * rate)  # seconds a sample
+    stages = [
+        (known[f"{stage}steps"], known[f"{stage}batch"]) for stage in ("", "pretrain_") if f"{stage}steps" in known
+    ]
+    return sum(steps * max(LAUNCH, work * batch) for steps, batch in stages)
 
 
 def _run(planned: Planned, device: str) -> Callable:

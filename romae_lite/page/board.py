@@ -517,7 +517,11 @@ def _verified(root: Path) -> str:
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)
     words = f"Last verified: {last}; of {len(notes)} records run again {fine} came out within the tolerance"
     words += "" if largest is None else f", the largest relative difference {largest:.1e}"
-    return f'<p class="small">{_text(words)}: short runs whole, long ones for their first steps. {_text(REPEATED)}</p>'
+    first = sum("first " in note.get("compared", "") for note in notes)
+    how = (
+        f": {len(notes) - first} of them to the end, with their scores; {first} for the first entries of their history"
+    )
+    return f'<p class="small">{_text(words + how)}. {_text(REPEATED)}</p>'
 
 
 def _numerics(records: Sequence[Record]) -> str:

@@ -120,7 +120,8 @@ def inline(svg: str) -> str:
     size = f"width:{width:.0f}px;min-width:{0.7 * width:.0f}px"  # a phone scrolls a wide figure: legible text
     svg = svg.replace("<svg", f'<svg style="{size}" aria-hidden="true"', 1)
     svg = re.sub(r"'?DejaVu Sans[^;\"]*", "system-ui, sans-serif", svg)
-    svg = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg)  # hundredths of a point are enough
+    # inside tags, that is of coordinates, hundredths of a point are enough; what is written stays as it is
+    svg = re.sub(r"\d+\.\d{3,}(?=[^<>]*>)", lambda number: f"{float(number[0]):.2f}", svg)
     svg = re.sub(INK, "currentColor", svg, flags=re.IGNORECASE)
     for name, light in COLOURS.items():
         svg = re.sub(light, f"var(--romae-{name},{light})", svg, flags=re.IGNORECASE)

@@ -17,15 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ..lab import runs
 from ..lab.claims import CLAIMS
 from ..lab.planned import command_of
 from ..lab.records import TIERS, Record, load_all
+from ..lab.settings import budget, setting_values
 from ..lab.subjects import experiment, modules
 from ..lab.summary import Summary, decimals_for, summarise
-from ..model import count_parameters
 from .deviations import DEVIATIONS, read
 
 METRICS = 6  # that a table of runs has columns for
@@ -170,50 +168,6 @@ def protocols(name: str) -> list[Mapping[str, Any]]:
     return found or [{"source": "not described", "settings": {}}]
 
 
-def training_set(exp: Any) -> int | None:
-    """How many samples an experiment trains on, without loading them: `n_train`, or what the subject's paper.py has as
-    `training_set`. None: not known before the data are loaded."""
-    return exp.n_train if getattr(exp, "n_train", None) is not None else _said_of(exp, "training_set")
-
-
-def _said_of(exp: Any, name: str) -> int | None:
-    """What the function of that name in the subject's paper.py says of an experiment; None where there is none."""
-    paper = type(exp).__module__.rpartition(".")[0] + ".paper"
-    for module in modules(lambda stem, files: stem == "paper"):
-        if module.__name__ == paper and hasattr(module, name):
-            return getattr(module, name)(exp)
-    return None
-
-
-def setting_values(exp: Any) -> dict[str, Any]:
-    """All settings by name, and what follows from them: steps, samples seen, steps of warm-up, parameters."""
-    found, samples = exp.config(), training_set(exp)
-    with torch.device("meta"):  # no memory, no time: the weights are only counted
-        found["parameters"] = count_parameters(exp.build(0))
-    if samples is None:
-        return found
-    found["training_set"] = samples
-    stages = {"": exp.recipe}
-    if found.get("pretrain_epochs"):
-        stages["pretrain_"] = exp.pretrain_recipe
-    for stage, recipe_of in stages.items():
-        own = _said_of(exp, "pretraining_set") if stage else None  # where the first stage has other samples
-        recipe = recipe_of(own or samples)
-        found |= {f"{stage}lr": recipe.lr, f"{stage}warmup": recipe.warmup} | _budget(
-            {f"{stage}epochs": recipe.epochs, f"{stage}batch": recipe.batch, "training_set": own or samples}, stage
-        )
-    return found
-
-
-def _budget(known: Mapping[str, Any], stage: str) -> dict[str, int]:
-    """Steps and samples seen, where epochs, batch and training set are known."""
-    wanted = [known.get(key) for key in ("training_set", f"{stage}epochs", f"{stage}batch")]
-    if not all(isinstance(value, int) for value in wanted):
-        return {}
-    samples, epochs, batch = wanted
-    return {f"{stage}steps": epochs * math.ceil(samples / batch), f"{stage}samples_seen": epochs * samples}
-
-
 def settings_html(name: str) -> str:
     """The paper's settings beside each preset's, a table for every sheet of `protocols`."""
     cls = experiment(name)
@@ -234,7 +188,7 @@ def _sheet(cls: type, presets: list[str], sheet: Mapping[str, Any]) -> tuple[str
     """Its title, and the table with what the paper does not name folded below it."""
     where, remarks, paper = sheet.get("where", {}), sheet.get("remarks", {}), sheet["settings"]
     for stage in ("", "pretrain_"):
-        paper = _budget(paper, stage) | paper
+        paper = budget(paper, stage) | paper
         if {f"{stage}warmup_share", f"{stage}steps"} <= paper.keys():
             paper |= {f"{stage}warmup": round(paper[f"{stage}warmup_share"] * paper[f"{stage}steps"])}
     ours = [setting_values(cls.preset(preset).replace(**where)) for preset in presets]

@@ -1,4 +1,4 @@
-"""Numbers and words in sentences: the roles {paper}, {ours}, {own}, {outcome}, {recorded} and {difference} of the book.
+"""Numbers and words in sentences: the roles {paper}, {ours}, {own}, {outcome}, {judged}, {recorded} and {difference}.
 
 Each function takes the text of its role and gives plain text, from the records under results/.
 """
@@ -6,10 +6,10 @@ Each function takes the text of its role and gives plain text, from the records 
 from collections.abc import Iterable
 from functools import cache
 
-from ..lab.outcomes import JUDGED, STATUSES
+from ..lab.outcomes import JUDGED, OUTCOMES, STATUSES
 from ..lab.planned import assignment
 from ..lab.records import Record, load_all, results_dir, select
-from ..lab.report import Row, joined, our_text, summary_of
+from ..lab.report import Row, is_count, joined, our_text, summary_of
 from ..lab.statements import Judged, all_judged
 from ..lab.subjects import experiment
 from ..lab.summary import decimals_for, summarise
@@ -55,6 +55,19 @@ def outcome(cell: str) -> str:
     """The outcome of a number, or, by the id of a statement, of a claim in words."""
     claims = {judged.statement.id: judged.status for judged in all_judged(_found().values())}
     return claims[cell] if cell in claims else _row(cell).outcome.status
+
+
+def judged(what: str) -> str:
+    """How much of the paper could be judged so far, in a sentence. what: "all"."""
+    if what != "all":
+        raise ValueError(f"judged has {what!r}; it must be 'all'")
+    statuses = [s for row in _found().values() if not is_count(row.claim) and (s := row.outcome.status) in OUTCOMES]
+    claims = [claim.status for claim in all_judged(_found().values())]
+    numbers = sum(status in JUDGED for status in statuses)
+    return (
+        f"Of the paper's own numbers {numbers} of {len(statuses)} could be judged so far, of its claims "
+        f"{sum(status in JUDGED for status in claims)} of {len(claims)}."
+    )
 
 
 def _runs(words: str) -> tuple[str, list[Record]]:
@@ -104,4 +117,6 @@ def claims_markdown(statuses: Iterable[str]) -> str:
 def _line(judged: Judged) -> str:
     claim = judged.statement
     remark = f" {claim.remark}" if judged.status in JUDGED and claim.remark else ""
-    return f"- **{claim.title}** ({judged.status}). {claim.sentence} {judged.result}{remark} *{claim.source}.*"
+    return (
+        f"- **{claim.title}** ({judged.status}). The claim: {claim.sentence} {judged.result}{remark} *{claim.source}.*"
+    )

@@ -45,7 +45,7 @@ class Pendulum(Experiment):
     )
     encodings = (
         Task(
-            title="Pendulum", preset="best", units={"neighbours": {}}, whole=True,  # the paper's unit is this one
+            title="Pendulum", preset="best", units={"neighbours": {}}, whole=("neighbours",),  # the paper's, too
             rates=({"lr": 1.3e-3}, {}, {"lr": 1.2e-2}), valid="valid_mse", metric="mse", better="lower",
         ),
     )  # fmt: skip

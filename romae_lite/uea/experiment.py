@@ -68,7 +68,7 @@ class UEA(Classification):
     )
     encodings = tuple(
         Task(
-            title=dataset, preset="best", changes={"dataset": dataset}, units={"neighbours": {}}, whole=True,
+            title=dataset, preset="best", changes={"dataset": dataset}, units={"neighbours": {}}, whole=("neighbours",),
             rates=({"lr": 7e-4, "pretrain_lr": 1.7e-3}, {}, {"lr": 6e-3, "pretrain_lr": 1.5e-2}),
             holdout={"valid_share": 0.2}, valid="valid_accuracy", metric="accuracy", better="higher",
         )
