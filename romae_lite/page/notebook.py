@@ -254,14 +254,19 @@ class Recorded(NamedTuple):
         return summarise(run.metrics[metric] for run in self.runs)
 
 
+def _committed(runs: list[Record]) -> list[Record]:
+    return [run for run in runs if not run.commit.endswith("+")] or runs
+
+
 def recorded(*settings: Experiment, least: int = 3) -> Recorded:
     """The records of the first of these settings that has enough of them; of the richest where none has.
 
     A preset that was put right has fewer records at first than the one before: a page shows those then, and says so.
+    Runs of code that nobody has committed are left out where there are others.
     """
     if not settings:
         raise TypeError("recorded() needs at least one experiment")
-    found = [(setting, setting.records()) for setting in settings]
+    found = [(setting, _committed(setting.records())) for setting in settings]
     enough = [pair for pair in found if len(pair[1]) >= least]
     chosen, runs = enough[0] if enough else max(found, key=lambda pair: len(pair[1]))
     first, other = settings[0].config(), chosen.config()

@@ -15,7 +15,7 @@ from ..rope import PositionEncoding
 from ..training import accelerator_for, seeded_build
 from . import work
 
-MEASURES = ("encoding", "straightforward", "ragged", "length", "start", "inference", "roofline")
+MEASURES = ("encoding", "straightforward", "ragged", "length", "start", "inference", "roofline", "input")
 
 
 SERIES = {"task": "series", "encoder": "tiny"}
@@ -32,6 +32,8 @@ class Speed(Experiment):
     start             time to import, and to the first step
     inference         light curves per second
     roofline          what part of the fastest matrix product a training step reaches, and where its time goes
+    input             what pictures cost before the model sees them: their share of a training step, and pictures per
+                      second with and without it, at the size of chapter 11's recorded runs (on a GPU: of Table 10)
     """
 
     name = "speed"
@@ -52,6 +54,7 @@ class Speed(Experiment):
         ("cpu", 1, SERIES), ("cpu", 1, {**SERIES, "encoding": "quantised"}),
         ("cpu", 1, {"measure": "roofline"}),
         ("cpu", 1, {"measure": "inference", **SERIES, "rounds": 3}),
+        ("cpu", 1, {"measure": "input"}),
         ("paper", 3), ("paper", 3, {"encoding": "quantised"}),
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ import torch
 from ..batching import by_length, padding_share, trim
 from ..fast import Fast
 from ..lab import runs
+from ..lab.subjects import experiment
 from ..masking import hide, split, take
 from ..model import RoMAE, RoMAEPredictor, masked_loss, size
 from ..tokens import Tokens
@@ -302,6 +303,40 @@ def inference(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
     return rates
 
 
+# What comes before the model -----------------------------------------------------------------------------------------
+
+
+def input_(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
+    """Of pictures, in both stages of chapter 11: from 8-bit pixels on the host to standardised patches on the device,
+    as a share of the training step that it is a part of."""
+    device, now, metrics = next(model.parameters()).device, clock(exp.clock), {}
+    pictures = experiment("tiny_imagenet").preset("small" if exp.machine == "cpu" else "paper")
+    g = torch.Generator().manual_seed(0)
+    pixels = torch.randint(0, 256, (pictures.batch, 64, 64, 3), dtype=torch.uint8, generator=g).numpy()
+    batch = pictures.tokens(pixels, torch.arange(pictures.batch).remainder(pictures.classes).numpy())
+    stages = {
+        "pretrain": (pictures.autoencoder(0), pictures.pretrain_loss),
+        "fine-tune": (pictures.build(0), pictures.loss),
+    }
+    for stage, (learner, loss) in stages.items():
+        learner = learner.to(device).train()
+        optimizer = torch.optim.AdamW(learner.parameters(), lr=1e-5, fused=True)
+
+        def step(learner=learner, loss=loss, optimizer=optimizer):
+            loss(learner, batch, g).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        contenders = {"input": _repeat(lambda stage=stage: pictures.shown(batch, device, stage), exp.steps)}
+        seconds = race(contenders | {"step": _repeat(step, exp.steps)}, exp.rounds, now)
+        word = stage.replace("-", "_")
+        metrics |= spread(f"input_share_{word}", ratio(seconds["input"], seconds["step"]))
+        took, spent = (statistics.median(seconds[name]) / exp.steps for name in ("step", "input"))
+        metrics[f"pictures_per_second_{word}"] = pictures.batch / took
+        metrics[f"pictures_per_second_{word}_without_input"] = pictures.batch / max(took - spent, 1e-9)
+    return metrics
+
+
 # Roofline -------------------------------------------------------------------------------------------------------------
 
 
@@ -370,4 +405,5 @@ MEASURES = {
     "start": start,
     "inference": inference,
     "roofline": roofline,
+    "input": input_,
 }
