@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -27,7 +28,8 @@ try:
     from sklearn.model_selection import train_test_split
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
-    from sklearn.utils.validation import check_is_fitted
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 except ImportError as error:
     raise ImportError("the estimators need scikit-learn: pip install scikit-learn, or romae-lite[tables]") from error
 
@@ -126,12 +128,16 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
     if not isinstance(X, Tokens):
         if scale is not None:
             raise TypeError(f"X is a {type(X).__name__}; a scale belongs to tokens, both from `from_table`")
-        pairs = [(np.arange(len(row)), row) for row in X] if isinstance(X, np.ndarray) else list(X)
+        if hasattr(X, "__array__") or issparse(X):
+            X = [(np.arange(len(row)), row) for row in check_array(X, ensure_all_finite="allow-nan")]
+        pairs = list(X)
         samples = []
         for i, pair in enumerate(pairs):
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)")
             times, values = (np.asarray(a, dtype=np.float64) for a in pair)
+            if np.isinf(values).any():
+                raise ValueError(f"X[{i}] has an infinite value; leave it out, or put NaN for what is missing")
             values = values.reshape(len(values), -1)
             there = ~np.isnan(values).any(1)
             if not there.any():
@@ -637,6 +643,11 @@ class Classifier(ClassifierMixin, _Saved):
 
     KEPT = (*_Saved.KEPT, "classes_")
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # a missing value
+        return tags
+
     def __init__(self, *, pretrain=True, size=None, longest=192, steps=None, lr=3e-3, batch=32, holdout=0.2, seed=0,
                  device=None, verbose=True):  # fmt: skip
         self.pretrain, self.size, self.longest, self.steps, self.lr = pretrain, size, longest, steps, lr
@@ -738,10 +749,11 @@ class Classifier(ClassifierMixin, _Saved):
             code = tokens.aux["label"].numpy()
             names = np.array(scale.labels)[code] if scale is not None and scale.labels else code
             return code >= 0, names
-        names = np.asarray(y)
+        names = column_or_1d(y, warn=True)
         if names.shape != (len(tokens),):
             raise ValueError(f"y has shape {names.shape}; it must be ({len(tokens)},), one class for each series")
         known = np.array([item is not None and item == item for item in names.tolist()], dtype=bool)
+        check_classification_targets(names[known])
         return known, names
 
     def _seen(self, tokens: Tokens, scale: Scale | None) -> Tokens:

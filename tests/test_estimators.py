@@ -10,6 +10,7 @@ import torch
 from conftest import ROOT
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
 from romae_lite.estimators import Classifier, Interpolator, gaps
@@ -160,11 +161,26 @@ def test_classes_are_learnt_and_saved(tmp_path):
     assert (again.predict(new, scale=its) == model.classes_[sure.argmax(1)]).all()
 
 
+EXPECTED = {
+    "check_n_features_in_after_fitting": "a series has no features to count, and may be as long as it likes",
+    "check_n_features_in": "the same",
+    "check_classifiers_train": "passes the rows of a table as lists; ours are pairs (times, values), or an array",
+    "check_requires_y_none": "the error has words of its own: labels may come with the table",
+}
+
+
+def test_scikit_learn_s_own_checks():
+    """They pass a table of features; the classifier takes its rows for evenly spaced series."""
+    small = Classifier(steps=2, size="8x1x1x8", pretrain=False, holdout=0.0, verbose=False)
+    found = check_estimator(small, expected_failed_checks=EXPECTED, on_skip=None)
+    passed = {entry["check_name"] for entry in found if entry["status"] == "passed"}
+    assert len(passed) > 40 and not passed & set(EXPECTED)
+
+
 @pytest.mark.parametrize("estimator", [Interpolator(lr=1e-3), Classifier(pretrain=False)])
 def test_scikit_learn_s_conventions(estimator):
-    """Its `check_estimator` feeds every check a table of features, evenly spaced and without times, and judges how well
-    classes of two features are told apart; of its checks those are repeated here that are about any estimator:
-    parameters stored untouched, clone, repr, and the error before fit."""
+    """Those that hold for any estimator, also for one whose `fit` takes no classes: parameters stored untouched, clone,
+    repr, and the error before fit."""
     twin = clone(estimator)
     assert (
         twin is not estimator
@@ -190,6 +206,8 @@ def test_scikit_learn_s_conventions(estimator):
             "X has 3 values in 1 series; 20 are needed",
         ),
         (lambda t, s: Interpolator().fit([np.arange(3)]), r"X\[0\] is a ndarray; it must be a pair"),
+        (lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]), r"X\[0\] has an infinite value"),
+        (lambda t, s: Classifier().fit(np.ones((4, 3)), [0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
         (lambda t, s: Interpolator().fit(t, 3), "scale is 3; it must be of type"),
         (lambda t, s: Classifier().fit(t, s), r"y is a Scale; write fit\(tokens, scale=scale\)"),
         (lambda t, s: Classifier().fit(t, scale=s), "y is None, and the tokens carry no label"),
