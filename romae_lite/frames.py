@@ -79,8 +79,9 @@ def from_table(
     id       the column that says which sample a row belongs to; None: one sample
     channel  of a long table, the column that says what was measured; None: the same everywhere
     label    the column of a sample's class, the same in all rows where it is there; none at all: the class is unknown
-    unit     time of one unit of position; None: the median distance between neighbouring times of a sample, so that
-             the fastest pair of RoPE turns about one radian from one measurement to the next (1 where nobody has two)
+    unit     time of one unit of position; None: the median distance between neighbouring times of a channel of a
+             sample, so that the fastest pair of RoPE turns about one radian from one measurement to the next (1 where
+             nobody has two)
 
     Values are standardised, channel by channel. Missing values (None, NaN) are left out; of several values of one
     channel at one time the mean is taken; rows may be in any order. `Scale.notes` says what was done.
@@ -151,7 +152,10 @@ def from_table(
     start = np.flatnonzero(np.diff(sample, prepend=-1))
     origin = when[start]
     if unit is None:
-        gaps = neighbours(np.split(when, start[1:]))
+        # within a channel: two channels that are measured minutes apart say nothing about how fast either changes
+        series = sample * len(channels) + kind
+        order = np.argsort(series, kind="stable")
+        gaps = neighbours(np.split(when[order], np.flatnonzero(np.diff(series[order])) + 1))
         unit = float(np.median(gaps)) if len(gaps) else 1.0
     checks.number("unit", unit, lambda v: v > 0, "be positive")
     at = (when - origin[sample]) / unit

@@ -40,6 +40,14 @@ def back(tokens, scale) -> dict:
     return found
 
 
+def test_the_unit_is_that_of_a_channel():
+    """Four filters, one after the other within minutes, and again five days later: the unit is five days."""
+    day = np.repeat(5.0 * np.arange(6), 4) + np.tile([0.0, 0.004, 0.007, 0.012], 6)
+    frame = {"day": day, "band": np.tile(list("griz"), 6), "flux": np.arange(24.0)}
+    assert from_table(frame, time="day", value="flux", channel="band")[1].unit == pytest.approx(5.0)
+    assert from_table(frame, time="day", value="flux")[1].unit == pytest.approx(0.004)  # one series: the visits' own
+
+
 def test_every_measurement_is_a_token_and_comes_back_in_its_unit():
     frame = table(np.random.default_rng(0))
     tokens, scale = from_table(frame, id="who", time="when", channel="what", value="value", unit=0.5)
