@@ -483,6 +483,9 @@ class TestEvery:
             seen.add(place)
         assert len(seen) == controls.count()
         figures.nth(1).locator("input[type=range]").first.press("ArrowRight")
+        told = '[...document.querySelectorAll(".romae-explorable")].map(figure => figure.dataset.state)'
+        # the next frame draws it, and a busy machine is late with that
+        page.wait_for_function(f"() => new Set({told}).size === 2")
         assert state(page, 0) != state(page, 1)
         check_fits(page, 900)
         check_readable(page, "light")
