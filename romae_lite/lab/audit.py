@@ -28,7 +28,7 @@ def audit(root: Path | None = None) -> Audit:
     problems = [f"{p.path.relative_to(root)}: {p.reason}" for p in loaded.problems]
     problems += [*gaps(loaded.records), *other_data(loaded.records), *arrays(root, loaded.records)]
     notes = [f"{len(loaded.records)} records"]
-    loose = sum(r.commit.endswith("+") for r in loaded.records)
+    loose = sum(not r.committed for r in loaded.records)
     notes.append(f"{loose} of them made by code that differs from its commit (their commit ends in +)")
     known = commits(root)
     if known is None:

@@ -79,6 +79,11 @@ class Record:
     processes: int = 1  # that shared the run
     weights: str | None = None  # SHA-256 of the file of weights beside the record, where they were kept
 
+    @property
+    def committed(self) -> bool:
+        """Whether the code that made it can be had again: a commit that ends in + had been changed."""
+        return not self.commit.endswith("+")
+
     def __post_init__(self):
         for field in dataclasses.fields(self):
             value = plain(getattr(self, field.name), field.name)

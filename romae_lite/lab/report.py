@@ -51,7 +51,7 @@ def joined(loaded: Loaded, experiments: Sequence[str] | None) -> list[Row]:
 def _row(claim: Claim, records: Iterable[Record]) -> Row:
     found = [] if claim.quoted else select(records, claim.experiment, where=claim.where)
     found = [r for r in found if claim.metric in r.metrics and r.config.get("source") != "simulated"]
-    found = [r for r in found if not r.commit.endswith("+")]  # code that no commit has cannot be run again
+    found = [r for r in found if r.committed]  # code that no commit has cannot be run again
     # a run cut short says nothing beside a whole one
     whole = [r for r in found if r.tier != "reduced" or "epochs" not in dict(r.planned.overrides)]
     paper, own, reduced = (_one_setting(whole, tier) for tier in ("paper", "own", "reduced"))

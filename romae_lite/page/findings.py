@@ -31,7 +31,7 @@ def findings(root: Path | None = None) -> list[str]:
 def runs(name: str, preset: str, root: Path | None, **changes) -> list[Record]:
     """The records that count: of committed code."""
     found = experiment(name).preset(preset).replace(**changes).records(root)
-    return [record for record in found if not record.commit.endswith("+")]
+    return [record for record in found if record.committed]
 
 
 def count(records: list[Record]) -> str:

@@ -277,7 +277,7 @@ def steps_of(record: Record) -> int:
 def _runs(groups: list[list[Record]]) -> str:
     if not groups:
         return _box("<p>No record yet.</p>")
-    changed = any(record.commit.endswith("+") for group in groups for record in group)
+    changed = any(not record.committed for group in groups for record in group)
     note = "<p>“changed”: files of the package differed from that commit when the run began.</p>" if changed else ""
     return _box(note + "".join(map(_group, groups)))
 

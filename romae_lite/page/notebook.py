@@ -254,10 +254,6 @@ class Recorded(NamedTuple):
         return summarise(run.metrics[metric] for run in self.runs)
 
 
-def _committed(runs: list[Record]) -> list[Record]:
-    return [run for run in runs if not run.commit.endswith("+")] or runs
-
-
 def recorded(*settings: Experiment, least: int = 3) -> Recorded:
     """The records of the first of these settings that has enough of them; of the richest where none has.
 
@@ -266,7 +262,8 @@ def recorded(*settings: Experiment, least: int = 3) -> Recorded:
     """
     if not settings:
         raise TypeError("recorded() needs at least one experiment")
-    found = [(setting, _committed(setting.records())) for setting in settings]
+    found = [(setting, setting.records()) for setting in settings]
+    found = [(setting, [run for run in runs if run.committed] or runs) for setting, runs in found]
     enough = [pair for pair in found if len(pair[1]) >= least]
     chosen, runs = enough[0] if enough else max(found, key=lambda pair: len(pair[1]))
     first, other = settings[0].config(), chosen.config()

@@ -6,10 +6,10 @@ Each function takes the text of its role and gives plain text, from the records 
 from collections.abc import Iterable
 from functools import cache
 
-from ..lab.outcomes import JUDGED, OUTCOMES, STATUSES
+from ..lab.outcomes import JUDGED, STATUSES
 from ..lab.planned import assignment
 from ..lab.records import Record, load_all, results_dir, select
-from ..lab.report import Row, is_count, joined, our_text, summary_of
+from ..lab.report import Row, claims_line, joined, our_text, summary_of
 from ..lab.statements import Judged, all_judged
 from ..lab.subjects import experiment
 from ..lab.summary import decimals_for, summarise
@@ -58,16 +58,10 @@ def outcome(cell: str) -> str:
 
 
 def judged(what: str) -> str:
-    """How much of the paper could be judged so far, in a sentence. what: "all"."""
-    if what != "all":
-        raise ValueError(f"judged has {what!r}; it must be 'all'")
-    statuses = [s for row in _found().values() if not is_count(row.claim) and (s := row.outcome.status) in OUTCOMES]
-    claims = [claim.status for claim in all_judged(_found().values())]
-    numbers = sum(status in JUDGED for status in statuses)
-    return (
-        f"Of the paper's own numbers {numbers} of {len(statuses)} could be judged so far, of its claims "
-        f"{sum(status in JUDGED for status in claims)} of {len(claims)}."
-    )
+    """How the claims in words came out, in the scoreboard's own sentence. what: "claims"."""
+    if what != "claims":
+        raise ValueError(f"judged has {what!r}; it must be 'claims'")
+    return claims_line(all_judged(_found().values()))
 
 
 def _runs(words: str) -> tuple[str, list[Record]]:
