@@ -686,6 +686,19 @@ def test_words():
     assert assignment("encoder=16x2x1x24") == ("encoder", "16x2x1x24")
 
 
+def test_settings_may_be_spelt_as_names_of_records_spell_them():
+    """Of a setting that takes words, "true" is one; its file is the same however it was written."""
+    for experiment, preset, as_words, as_values in (
+        ("position", "paper", (("cls", "false"),), (("cls", False),)),
+        ("pendulum", "paper", (("clip", "null"), ("pixels", "true")), (("clip", None), ("pixels", "true"))),
+    ):
+        plans = [Planned(experiment=experiment, preset=preset, seed=0, overrides=o) for o in (as_words, as_values)]
+        assert plans[0] == plans[1] and plans[0].path == plans[1].path
+    assert str(plans[0].path).endswith("paper-clip=null-pixels=true-s0.json")
+    with pytest.raises(TypeError, match="epochs is 'true'; it must be int"):
+        planned(epochs="true")
+
+
 def test_names_of_runs_are_their_files():
     assert planned().path == record_path("spirals", "paper", TINY, 0)
     assert Planned(experiment="spirals", preset="paper", seed=3).path.name == "paper-s3.json"

@@ -129,6 +129,14 @@ class Experiment:
         return dataclasses.replace(self, **changes)
 
     @classmethod
+    def spelt(cls, name: str, value: Any) -> Any:
+        """A setting as names of records spell it: of one that takes no words, "true", "false" and "null" are values."""
+        words = {"true": True, "false": False, "null": None}
+        allowed = _allowed(_hints(cls).get(name, str))
+        known = type(value) is str and value in words and str not in allowed and type(words[value]) in allowed
+        return words[value] if known else value
+
+    @classmethod
     def preset(cls, name: str) -> Self:
         if type(name) is not str or name not in cls.tiers or not hasattr(cls, name):
             have = ", ".join(n for n in cls.tiers if hasattr(cls, n))
@@ -283,7 +291,7 @@ def numpy_rng(seed: int, *stream: int) -> np.random.Generator:
 def _checked(f: dataclasses.Field, hint, value):
     """One setting, held against its annotation, bounds and choices; 1 becomes 1.0 where a float belongs, so that a
     record has one name only."""
-    allowed = hint.__args__ if isinstance(hint, types.UnionType) else (hint,)
+    allowed = _allowed(hint)
     wide = allowed + (int,) * (float in allowed)  # 1 will do for 1.0; True is no number
     if type(value) not in wide or (isinstance(value, float) and not math.isfinite(value)):
         names = " or ".join("None" if t is type(None) else t.__name__ for t in allowed)
@@ -301,6 +309,11 @@ def _checked(f: dataclasses.Field, hint, value):
         )
         raise ValueError(f"{f.name} is {value!r}; it must be {limits}: {f.metadata['doc']}")
     return value
+
+
+def _allowed(hint) -> tuple[type, ...]:
+    """The types of an annotation: of "float | None" both."""
+    return hint.__args__ if isinstance(hint, types.UnionType) else (hint,)
 
 
 _hints = functools.cache(typing.get_type_hints)  # of a class: slow to find out, and asked for every record

@@ -52,7 +52,8 @@ class Planned:
 
     def build(self):
         """The `Experiment`."""
-        return experiment(self.experiment).preset(self.preset).replace(**dict(self.overrides))
+        cls = experiment(self.experiment)
+        return cls.preset(self.preset).replace(**{name: cls.spelt(name, value) for name, value in self.overrides})
 
     @property
     def path(self) -> Path:
