@@ -122,7 +122,7 @@ class TinyImageNet(Classification):
 
     @classmethod
     def small(cls) -> "TinyImageNet":
-        """300 training pictures of each class, as they are: 64 x 64, in patches of 8. A small model: minutes on a CPU."""
+        """300 training pictures of each class, as they are: 64 x 64, in patches of 8. A small model, for a CPU."""
         return cls(
             per_class=300, valid_per_class=10, side=64, patch_side=8, encoder="64x2x3x256", decoder="64x2x1x256",
             augment=0, seen_share=0.5, optimizer="muon", lr=5e-3, batch=64, epochs=6, warmup_share=0.1,
