@@ -92,3 +92,28 @@ def test_the_table_sorts_and_filters_in_the_page(browser):
     assert set(ids()) == {d.id for d in ENTRIES if d.answer == "yes" and d.parts["Effect"].startswith("not measured")}
     assert tab.locator("output").inner_text() == f"{len(ids())} of {len(ENTRIES)}"
     tab.close()
+
+
+def test_a_row_opens_to_its_entry_in_the_page(browser):
+    """By pointer and by keyboard; sorting and filtering close it. What has no text on the page stays a link."""
+    tab = browser.new_page()
+    script = (ROOT / "book" / "_static" / "deviations.js").read_text(encoding="utf-8")
+    entry = "<section><span id=d1></span><dl><dt id=x>We do</dt><dd>as their code</dd></dl></section>"
+    tab.set_content(f"<body>{TABLE}{entry}<script>{script}</script></body>")
+    first, whole = tab.locator("tbody a[href='#d1']").first, tab.locator("tr.whole")
+    assert first.get_attribute("aria-expanded") == "false"
+    for press in (first.click, lambda: first.press("Enter"), lambda: first.press(" ")):
+        press()
+        assert "as their code" in whole.inner_text() and first.get_attribute("aria-expanded") == "true"
+        assert tab.locator("[id=x]").count() == 1
+        press()
+        assert whole.count() == 0 and first.get_attribute("aria-expanded") == "false"
+    first.click()
+    tab.get_by_label("Could it flip an outcome?").select_option("yes")
+    assert next(d for d in ENTRIES if d.id == "D1").answer != "yes" and whole.count() == 0
+    tab.get_by_label("Could it flip an outcome?").select_option("all")
+    first.click()
+    tab.get_by_role("button", name="What").click()
+    assert whole.count() == 0
+    assert tab.locator("tbody a[href='#d2']").first.get_attribute("aria-expanded") is None
+    tab.close()

@@ -1,10 +1,47 @@
-// The table of deviations: columns that sort, and a filter. Without this script it is the plain table.
+// The table of deviations: columns that sort, a filter, and rows that open to the whole entry, which stands further down
+// on the page. Without this script it is the plain table, whose numbers lead there.
 (() => {
   const box = document.querySelector(".romae-deviations");
   const body = box.querySelector("tbody");
   const rows = [...body.rows];
   const text = (row, column) => row.cells[column].textContent.trim();
   const number = (row) => Number(text(row, 0).match(/\d+/));
+
+  // A row's number opens the entry below it: a copy of the text that the link leads to.
+  const opened = new Map(); // row -> the row below it
+  const close = (row) => {
+    if (!opened.has(row)) return;
+    opened.get(row).remove();
+    opened.delete(row);
+    row.querySelector("th a").setAttribute("aria-expanded", "false");
+  };
+  for (const row of rows) {
+    const link = row.querySelector("th a");
+    const entry = document.getElementById(link.hash.slice(1));
+    const texts = (entry?.closest("section") ?? entry?.nextElementSibling)?.querySelectorAll(":scope > dl") ?? [];
+    if (!texts.length) continue;
+    link.setAttribute("role", "button");
+    link.setAttribute("aria-expanded", "false");
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // as a link
+      event.preventDefault();
+      if (opened.has(row)) return close(row);
+      const below = document.createElement("tr"), cell = below.insertCell(), place = document.createElement("a");
+      below.className = "whole";
+      cell.colSpan = row.cells.length;
+      cell.append(...[...texts].map((text) => text.cloneNode(true)));
+      cell.querySelectorAll("[id]").forEach((part) => part.removeAttribute("id"));
+      place.href = link.hash;
+      place.textContent = `${link.textContent} on this page`;
+      cell.append(place);
+      row.after(below);
+      opened.set(row, below);
+      link.setAttribute("aria-expanded", "true");
+    });
+    link.addEventListener("keydown", (event) => {
+      if (event.key === " ") { event.preventDefault(); link.click(); }
+    });
+  }
 
   const CHAPTERS = 2, EFFECT = 3;
   const order = { yes: 0, unknown: 1, no: 2 };
@@ -15,6 +52,7 @@
     button.textContent = head.textContent;
     head.replaceChildren(button);
     button.addEventListener("click", () => {
+      [...opened.keys()].forEach(close);
       const up = head.getAttribute("aria-sort") !== "ascending";
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
@@ -57,6 +95,7 @@
         (chapter.value !== "all" && !text(row, CHAPTERS).split(", ").includes(chapter.value)) ||
         ![row.dataset.answer, "all"].includes(answer.value) ||
         ![measured, "all"].includes(effect.value);
+      if (row.hidden) close(row);
     }
     count.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
   }
