@@ -99,7 +99,7 @@ class Spirals(Masked):
         """A model for the book's first page: so small that its weights fit in a record, trained with any number of
         visible points at irregular angles, since its readers add, drag and remove them."""
         return cls.best().replace(
-            n_train=240_000, encoder="48x3x2x128", decoder="48x3x2x128", irregular=True, counts="varying"
+            n_train=960_000, encoder="48x3x2x128", decoder="48x3x2x128", irregular=True, counts="varying"
         )
 
     @classmethod
