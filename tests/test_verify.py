@@ -193,6 +193,14 @@ def test_what_is_not_whole_is_named(results, repository, capsys, harm, problems)
     assert all(problem in capsys.readouterr().out for problem in found[:1])
 
 
+def test_settings_that_shape_the_data_may_change_it(results, repository, monkeypatch):
+    """All experiments have `encoding`; where positions depend on it, other data are no contradiction."""
+    put(results, settings={"encoding": "absolute"}, commit=repository, data_fingerprint="1")
+    assert len(audit(results).problems) == 1
+    monkeypatch.setattr(Spirals, "shaping", frozenset({"encoding"}))
+    assert audit(results).problems == []
+
+
 def test_loose_commits_are_counted_and_a_missing_history_is_said(results, repository, tmp_path, monkeypatch):
     put(results, seed=2, commit=repository + "+")
     assert "1 of them made by code that differs from its commit" in " ".join(audit(results).notes)

@@ -62,7 +62,7 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
     """Runs that should have seen the same data, and did not.
 
     They are those of one experiment, seed and numerics whose settings of the subject's own are equal: settings that all
-    experiments share are about model and training.
+    experiments share are about model and training, but those that the subject names as `shaping` its data.
     """
     first: dict[tuple, Record] = {}
     for r in records:
@@ -72,6 +72,7 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
             if dataclasses.is_dataclass(base) and base.__module__.startswith(f"{__package__}.")
             for f in dataclasses.fields(base)
         }
+        shared -= experiment(r.experiment).shaping
         own = {name: value for name, value in r.config.items() if name not in shared}
         version = r.data_fingerprint.rpartition(":")[0]  # fingerprints of different kinds are no contradiction
         key = (r.experiment, r.seed, r.versions.get("numerics"), version, json.dumps(own, sort_keys=True))

@@ -60,6 +60,7 @@ class Experiment:
     tiers: ClassVar[dict[str, str]] = {"paper": "paper", "best": "own", "quick": "smoke"}
     # settings that change a run's speed, not its protocol
     neutral: ClassVar[frozenset[str]] = frozenset({"precision", "compile"})
+    shaping: ClassVar[frozenset[str]] = frozenset()  # of the settings that all share, those that change its data
     variants: ClassVar[frozenset[str]] = frozenset()  # the columns of the paper's table: any value is its protocol
     # (preset, number of seeds) or (preset, number of seeds, settings changed) to record, most valuable first
     campaign: ClassVar[tuple[tuple, ...]] = ()

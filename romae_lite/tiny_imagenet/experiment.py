@@ -45,6 +45,7 @@ class TinyImageNet(Classification):
     chapter = 11
     tiers = Experiment.tiers | {"small": "reduced"}
     variants = frozenset({"encoding", "pool", "cls"})  # the rows of Table 2
+    shaping = frozenset({"encoding"})  # the authors' absolute positions are numbers in the sequence
     campaign = (
         ("small", 3),
         ("small", 3, {"pool": "mean", "cls": False}),
