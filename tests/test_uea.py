@@ -591,6 +591,19 @@ def test_arrays(exp, data):
     assert (arrays["minirocket"][:, 5, 5] == 255).all() and arrays["minirocket"][:, :5, 10].max() < 4
 
 
+def test_minirocket_leaves_pytorchs_threads_alone(data):
+    """numba, behind it, gives PyTorch all cores for good, and trainings beside one another crawl."""
+    pytest.importorskip("aeon")
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            predictors.minirocket(data.train, data.test)
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_run_learns_the_simulated_motions():
     """Four kinds of motion: a tiny model gets most of 40 right. Chance gets a quarter, with a deviation of 0.07."""
     exp = UEA.quick().replace(

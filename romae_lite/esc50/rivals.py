@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..devices import threads_kept
 from ..tokens import Tokens
 from .data import picture
 
@@ -34,8 +35,9 @@ def minirocket(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
     from aeon.classification.convolution_based import MiniRocketClassifier
 
     model = MiniRocketClassifier(random_state=seed)
-    model.fit(series(train), train.aux["label"].numpy())
-    return model.predict(series(test))
+    with threads_kept():
+        model.fit(series(train), train.aux["label"].numpy())
+        return model.predict(series(test))
 
 
 def series(tokens: Tokens) -> np.ndarray:

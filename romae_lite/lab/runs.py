@@ -90,7 +90,7 @@ def run(
             return record
         _try_folder(planned.path.parent)
         reset_peak_memory()
-        data = exp.data(planned.seed)
+        data, where = exp.data(planned.seed), device_name(accelerator.device)
         model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
         if main:
             peak = peak_memory_mb(accelerator.device)  # of training: baselines may need more
@@ -105,7 +105,7 @@ def run(
                 metrics=metrics,
                 history=history,
                 parameters=count_parameters(model),
-                device=device_name(accelerator.device),
+                device=where,
                 precision=precision_of(exp.precision, accelerator),
                 wall_seconds=history[-1]["seconds"],
                 peak_memory_mb=peak,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..devices import threads_kept
 from ..tokens import Tokens
 
 
@@ -29,5 +30,6 @@ def minirocket(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
 
     length = max(int(t.positions.max()) for t in (train, test)) + 1
     model = MiniRocketClassifier(random_state=seed)
-    model.fit(on_grid(train, length), train.aux["label"].numpy())
-    return model.predict(on_grid(test, length))
+    with threads_kept():
+        model.fit(on_grid(train, length), train.aux["label"].numpy())
+        return model.predict(on_grid(test, length))
