@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import ROOT
+from conftest import ROOT, made_up_record
 from PIL import Image
 
 from romae_lite.lab.claims import CLAIMS
 from romae_lite.lab.data import DataError
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE
+from romae_lite.page.findings import findings
 from romae_lite.rope import PositionEncoding
 from romae_lite.tiny_imagenet import data, rivals
 from romae_lite.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet, augmented
@@ -321,3 +322,18 @@ def test_the_real_file():
     found.verify()
     assert len(found.test) == 10_000 and found.train.decoded(0).shape == (64, 64, 3)
     assert F.one_hot(torch.from_numpy(found.test.label).long(), 200).sum(0).eq(50).all()
+
+
+def test_the_finding_is_about_pairs_of_committed_runs_and_left_out_where_it_is_not_sure(tmp_path):
+    def put(seed, score, commit="content:0", **settings):
+        made_up_record("tiny_imagenet", "small", seed, settings, tmp_path, metrics={"f1_macro": score}, commit=commit)
+
+    for seed in range(3):
+        put(seed, 0.2 + 0.01 * seed)
+        put(seed, 0.25 + 0.01 * seed, cls=False, pool="mean")
+    (found,) = findings(tmp_path)
+    assert "adds 0.050 [0.050, 0.050]" in found and "(3 pairs of runs)" in found and "it adds 0.025" in found
+    put(2, 0.0, cls=False, pool="mean")
+    assert findings(tmp_path) == []  # the interval has zero in it
+    put(2, 0.27, commit="a" * 40 + "+", cls=False, pool="mean")
+    assert findings(tmp_path) == []  # two pairs have no interval
