@@ -39,10 +39,13 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
 // What the theme leaves to be mended for screen readers and the keyboard; tests/test_browser.py asks axe-core.
 (() => {
   const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
+  // the theme draws its icons some time after the page has loaded, each with a title of its own
+  const hush = button => {
+    for (const svg of button.querySelectorAll("svg")) { svg.setAttribute("aria-hidden", "true"); svg.querySelector("title")?.remove(); }
+  };
   const mend = () => {
     // a name that differs from what is written on the control cannot be spoken to it
     each(".search-button-field[aria-label], details.hide > summary[aria-label], details > summary[aria-label='Toggle hidden content']", node => node.removeAttribute("aria-label"));
-    each(".theme-switch-button svg", node => { node.setAttribute("aria-hidden", "true"); node.querySelector("title")?.remove(); });
     // Sphinx: a list without items, and a role that ARIA has given up
     each(".citation-list[role=list]", node => node.removeAttribute("role"));
     each(".citation[role=doc-biblioentry]", node => node.removeAttribute("role"));
@@ -53,8 +56,15 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
   const reach = () => each(".bd-article :is(.text_html, .text_html div, .romae-figure, .table-wrapper, .pst-scrollable-table-container, pre, mjx-container)", node => {
     if (node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(node).overflowX) && !node.closest(".romae-explorable")) node.tabIndex = 0;
   });
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", mend);
-  else mend();
-  addEventListener("load", mend);  // when the theme has put its icons in
+  const start = () => {
+    each(".theme-switch-button", button => {
+      hush(button);
+      new MutationObserver(() => hush(button)).observe(button, { childList: true });
+    });
+    mend();
+  };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+  else start();
+  addEventListener("load", mend);  // what other scripts have put in since
   addEventListener("resize", reach);
 })();
