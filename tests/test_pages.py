@@ -7,6 +7,7 @@ import re
 import nbformat
 import pytest
 from chapters import NOTEBOOKS
+from conftest import ROOT
 
 EXPERIMENTS = tuple(
     "05_spirals 06_synthetic 07_physionet 08_pendulum 09_uea 10_elasticc 11_tiny_imagenet 12_esc50 13_speed".split()
@@ -100,6 +101,13 @@ def test_printed_lines_fit_their_box(chapter):
     _, notebook = chapter
     for line in printed(notebook):
         assert len(line) <= COLUMNS, line
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "book").glob("*.md")), ids=lambda page: page.stem)
+def test_commands_fit_their_box(page):
+    for kind, block in re.findall(r"^```(.*?)\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
+        for line in block.splitlines() if kind in ("", "bash", "python", "text") else ():
+            assert len(line) <= COLUMNS, line
 
 
 @pytest.fixture(scope="module", params=EXPERIMENTS)
