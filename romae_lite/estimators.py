@@ -533,7 +533,7 @@ class Interpolator(_Saved):
     def _line(self) -> str:
         r = self.report_
         words = "in the data's unit" if r["in_units"] else "in deviations of a channel"
-        lost = "" if r["romae"] < r["linear"] else ". Straight lines do as well or better: use them"
+        lost = "" if r["romae"] < r["linear"] else "\n          straight lines do as well or better: use them"
         return (
             f"held out  {r['points']} points, root mean square error {words}:\n"
             f"          linear interpolation {r['linear']:.3g}, RoMAE {r['romae']:.3g}{lost}\n"
@@ -817,9 +817,9 @@ class Classifier(ClassifierMixin, _Saved):
         if r["romae"] > max(r["simple"], r["majority"]):
             lost = ""
         elif r["held"] < FEW:
-            lost = f". {r['held']} are too few to choose by"
+            lost = f"\n          {r['held']} series are too few to choose by"
         else:
-            lost = ". RoMAE is not the better one: use the simple one"
+            lost = "\n          RoMAE is not the better one: use the simple one"
         return (
             f"held out  {r['held']} series, accuracy: largest class {r['majority']:.2f},\n"
             f"          logistic regression on simple statistics {r['simple']:.2f}, RoMAE {r['romae']:.2f}{lost}"

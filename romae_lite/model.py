@@ -356,6 +356,7 @@ class RoMAEPredictor(nn.Module):
         return self
 
     def forward(self, tokens: Tokens, record: dict | None = None) -> Tensor:
+        """The K outputs, in the shape that `pool` says; record as in `RoMAE`."""
         check_shapes(self.config, tokens, record)
         x, _, _ = self.encoder(tokens.values, tokens.positions, tokens.pad, record)
         if self.pool == "cls":

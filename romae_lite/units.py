@@ -53,6 +53,7 @@ def suggest_unit(times: Sequence | np.ndarray, *, head_dim: int = 60, p: float =
 
     times: one series (N,), several of one length (B, N), or a list of series (N_b,), in any order, any real unit.
     head_dim, p, base: of the heads, per axis; they say which distances a head can hold.
+
     UserWarning where the times as they are span less than a radian, where typical neighbours lie beyond half a turn
     (the fastest pair aliases), and where a series is longer than the slowest pair's wave in any sensible unit.
     Raises TypeError for what is no number, ValueError for NaN, infinity, or where no series has two different times.

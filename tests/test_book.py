@@ -248,3 +248,58 @@ def test_a_changed_record_is_noticed(root, tmp_path, monkeypatch):
     first = fingerprint()
     record.write_text('{"a": 1}')
     assert len({empty, first, fingerprint()}) == 3
+
+
+def test_a_changed_style_is_noticed(tmp_path, monkeypatch):
+    import romae_book
+
+    (tmp_path / "book" / "_static").mkdir(parents=True)
+    monkeypatch.setattr(romae_book, "ROOT", tmp_path)
+    empty = fingerprint()
+    (tmp_path / "book" / "_static" / "romae.css").write_text("p { margin: 0 }")
+    assert fingerprint() != empty
+
+
+DOCSTRING = """Opens: a sentence, in
+two lines.
+
+times  (N,) numbers, *any* order;
+       gaps are `NaN`
+lr, p: of the optimiser
+
+* ``rotation(x)`` or
+  None;
+* nothing_
+
+Raises ValueError where
+no series is left.
+
+>>> 1 + 1
+2"""
+
+
+def test_docstrings_become_lists_and_paragraphs():
+    from docstrings import rst
+    from docutils.core import publish_doctree
+
+    tree = publish_doctree("\n".join(rst(DOCSTRING.splitlines())), settings_overrides={"report_level": 2})
+    assert [type(node).__name__ for node in tree] == [
+        "paragraph", "definition_list", "bullet_list", "paragraph", "doctest_block",
+    ]  # fmt: skip
+    opening, arguments, bullets, raises, example = tree
+    assert opening.astext() == "Opens: a sentence, in two lines."
+    assert [item[0].astext() for item in arguments] == ["times", "lr, p"]
+    assert arguments[0][1].astext() == "(N,) numbers, *any* order; gaps are NaN"
+    assert [item.astext() for item in bullets] == ["rotation(x) or None;", "nothing_"]
+    assert raises.astext() == "Raises ValueError where no series is left." and example.astext().endswith("2")
+
+
+def test_the_package_page_explains_what_is_ours(site):
+    page = (site / "book" / "api.html").read_text(encoding="utf-8")
+    assert 'id="romae_lite.estimators.Interpolator.predict"' in page
+    assert "metadata" not in page and "overridden by all subclasses" not in page
+
+
+def test_no_page_shows_an_object_in_place_of_what_it_displays(site):
+    for page in site.rglob("*.html"):
+        assert "&lt;IPython.core" not in page.read_text(encoding="utf-8"), page.name

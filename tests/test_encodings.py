@@ -79,9 +79,33 @@ def test_the_page_shows_ratios_to_continuous_rope():
     assert len(places) == 2 and places[0] == pytest.approx(at[1], abs=0.1)
     # means are 1.02 and 3.02, and the axis is logarithmic
     assert places[1] == pytest.approx(at[1] + (at[2] - at[1]) * math.log2(3.02 / 1.02), abs=0.1)
-    assert "mse 3.02 [3.00, 3.04], n = 5" in page
+    assert "<td>3.02 [3.00, 3.04], n = 5</td><td>2.00 [2.00, 2.00]</td>" in page  # seed by seed they are 2 apart
+    assert "continuous RoPE is ahead of sines and cosines, added." in page
 
 
 def test_a_score_becomes_what_is_lost():
     accuracy = next(arm for arm in arms() if arm.task.better == "higher")
     assert cost(accuracy, 0.9) == pytest.approx(0.1) and cost(pendulum("rope"), 0.9) == 0.9
+
+
+@pytest.mark.parametrize(
+    ("better", "gaps", "said"),
+    [
+        ("lower", (0.1, 0.2, 0.3, 0.2, 0.2), "ahead of"),
+        ("lower", (-0.1, -0.2, -0.3, -0.2, -0.2), "behind"),
+        ("lower", (0.3, -0.2, 0.3, -0.2, 0.1), "not told from"),
+        ("higher", (-0.1, -0.2, -0.3, -0.2, -0.2), "ahead of"),
+        ("higher", (0.1, 0.2, 0.3, 0.2, 0.2), "behind"),
+    ],
+)
+def test_a_verdict_is_about_pairs_of_seeds(better, gaps, said):
+    """However far seeds lie apart, what is judged is the difference within each."""
+    group = [arm for arm in arms() if arm.task.better == better and arm.task.title in ("Pendulum", "LSST")]
+    base, other = (next(arm for arm in group if arm.encoding == kind) for kind in ("rope", "absolute"))
+    for arm, shifts in ((base, (0,) * SEEDS), (other, gaps)):
+        scores = {"key": arm.task.metric, "valid_key": arm.task.valid}
+        for planned in arm.trials():
+            save(planned, 1.0, 0.5, **scores)
+        for seed, planned in enumerate(arm.runs(Recorded())):
+            save(planned, 1.0, 0.1 + 0.15 * seed + 0.1 * shifts[seed], **scores)
+    assert f"continuous RoPE is {said} sines and cosines, added." in encodings_html()

@@ -12,7 +12,7 @@ from conftest import ROOT
 EXPERIMENTS = tuple(
     "05_spirals 06_synthetic 07_physionet 08_pendulum 09_uea 10_elasticc 11_tiny_imagenet 12_esc50 13_speed".split()
 )
-RETOLD = ("00_fifteen_minutes", "02_model", *EXPERIMENTS)
+RETOLD = ("00_fifteen_minutes", "02_model", *EXPERIMENTS, "14_your_own_series")
 COLUMNS = 88  # of a code block on the page
 MODEL_COLUMNS, MODEL_LINES = 80, 15  # of the cells that build the model
 # What a page may name of the package's model, and from which chapter on it has been explained.

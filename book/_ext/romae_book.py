@@ -19,7 +19,6 @@ A page that uses one of them is read again when the package, a record or a noteb
 """
 
 import hashlib
-import re
 import sys
 from pathlib import Path
 
@@ -34,9 +33,10 @@ if str(ROOT) not in sys.path:  # the book is built from the checkout, installed 
 
 
 def fingerprint() -> str:
-    """Changes when a record, the package or a notebook does."""
-    files = [*ROOT.glob("results/**/*"), *ROOT.glob("romae_lite/**/*"), *ROOT.glob("notebooks/*.ipynb")]
-    files = sorted(f for f in files if f.is_file() and f.suffix != ".pyc")
+    """Changes when a record, the package or a notebook does; or a script or style of the site, since Sphinx copies none
+    where it finds no page to write."""
+    folders = ("results/**/*", "romae_lite/**/*", "notebooks/*.ipynb", "book/_ext/*", "book/_static/**/*")
+    files = sorted(f for folder in folders for f in ROOT.glob(folder) if f.is_file() and f.suffix != ".pyc")
     stat = [(f.relative_to(ROOT).as_posix(), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
     return hashlib.sha256(repr(stat).encode()).hexdigest()
 
@@ -123,21 +123,6 @@ class ApiDirective(MarkdownDirective):
                 where = f"{value.__module__}.{name}" if kind != "data" else f"romae_lite.{name}"
                 lines += ["```{eval-rst}", f".. auto{kind}:: {where}", *members, "```", ""]
         return "\n".join(lines)
-
-
-LITERAL = [".. code-block:: none", "    :class: romae-docstring", ""]
-
-
-def plain_docstring(app, what, name, obj, options, lines):
-    """Docstrings are written to be read in a terminal: their first paragraph as text, what follows as it stands."""
-    first = lines.index("") if "" in lines else len(lines)
-    opening = " ".join(line.strip() for line in lines[:first])
-    opening = re.sub(r"([*|\\]|_(?=\W|$))", r"\\\1", opening)
-    opening = re.sub(r"`+([^`]+)`+", lambda code: f"``{code[1].replace(chr(92), '')}``", opening)
-    rest = lines[first + 1 :]
-    while rest and not rest[-1].strip():
-        rest.pop()
-    lines[:] = [opening, ""] + ([*LITERAL, *(f"    {line}" for line in rest), ""] if rest else [])
 
 
 class SincePaperDirective(MarkdownDirective):
@@ -267,7 +252,7 @@ def setup(app):
     app.add_directive("since_the_paper", SincePaperDirective)
     app.setup_extension("sphinx.ext.autodoc")
     app.add_directive("api", ApiDirective)
-    app.connect("autodoc-process-docstring", plain_docstring)
+    app.setup_extension("docstrings")
     for role in ("paper", "ours", "own", "outcome", "recorded", "difference", "judged"):
         app.add_role(role, number_role)
     app.add_directive("findings", FindingsDirective)

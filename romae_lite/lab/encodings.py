@@ -89,9 +89,13 @@ class Arm(NamedTuple):
         rate = self.rate(recorded)
         return [] if rate is None else [self.planned(seed, **rate) for seed in range(SEEDS)]
 
+    def records(self, recorded: Recorded) -> list[Record]:
+        """Of the runs that are compared, those that are there."""
+        return [record for planned in self.runs(recorded) if (record := recorded.of(planned))]
+
     def summary(self, recorded: Recorded) -> Summary | None:
         """Of the metric, over the seeds that are there."""
-        found = [record for planned in self.runs(recorded) if (record := recorded.of(planned))]
+        found = self.records(recorded)
         return summarise(record.metrics[self.task.metric] for record in found) if found else None
 
 

@@ -6,7 +6,8 @@ from itertools import groupby
 
 from ..lab.encodings import SEEDS, Arm, Recorded, arms, missing
 from ..lab.planned import command_of
-from ..lab.summary import Summary
+from ..lab.summary import Summary, decimals_for
+from .notebook import paired
 from .svg import label, line, tag
 
 WORDS = {
@@ -22,7 +23,8 @@ STYLE = """
 .romae-encodings table{border-collapse:collapse;font-size:.84em;color:inherit;background:none;margin:1em 0}
 .romae-encodings :is(th,td){padding:.35em .9em .35em .3em;text-align:left;vertical-align:top;background:none;
  color:inherit;border:0!important;border-bottom:1px solid var(--line)!important;font-weight:400}
-.romae-encodings thead th{font-weight:600}
+.romae-encodings :is(thead th,th[scope=rowgroup]){font-weight:600}
+.romae-encodings th[scope=rowgroup]{padding-top:1.2em}
 .romae-encodings td{font-variant-numeric:tabular-nums}
 .romae-encodings .note{font-size:.84em;opacity:.85}
 .romae-encodings code{font-size:.85em;overflow-wrap:anywhere;color:inherit;background:none;border:0;padding:0}
@@ -35,7 +37,7 @@ def cost(arm: Arm, value: float) -> float:
 
 
 def encodings_html() -> str:
-    """Picture, table and what is missing, from the records."""
+    """What came out, in words, as a picture and as a table, and what is missing; from the records."""
     recorded = Recorded()
     found = [(arm, arm.summary(recorded)) for arm in arms()]
     todo = list(missing())
@@ -44,6 +46,8 @@ def encodings_html() -> str:
     parts.append(
         f"<p>{done} of {len(found)} arms have all their {SEEDS} seeds; {len(todo)} runs are known to be missing.</p>"
     )
+    if said := [text for _, group in _tasks(found) if (text := verdict([arm for arm, _ in group], recorded))]:
+        parts.append(f"<ul>{''.join(f'<li>{text}</li>' for text in said)}</ul>")
     if any(s for _, s in found):
         parts.append(f'<div class="wide">{picture(found)}</div>')
         parts.append(f'<div class="wide">{table(found, recorded)}</div>')
@@ -58,21 +62,57 @@ def encodings_html() -> str:
     return "\n".join([*parts, "</div>"])
 
 
+def _tasks(found: list[tuple[Arm, Summary | None]]) -> list[tuple[str, list[tuple[Arm, Summary | None]]]]:
+    return [(title, list(group)) for title, group in groupby(found, key=lambda pair: pair[0].task.title)]
+
+
 def name_of(arm: Arm) -> str:
     unit = f", unit: {arm.unit}" if arm.unit and len(arm.task.units) > 1 else ""
     return WORDS[arm.encoding] + unit
 
 
+def is_base(arm: Arm) -> bool:
+    """Whether the others are held against it: continuous RoPE, one unit between neighbours."""
+    return (arm.encoding, arm.unit) == ("rope", "neighbours")
+
+
+def against(arm: Arm, group: list[Arm], recorded: Recorded) -> Summary | None:
+    """The arm's metric less that of the base, seed by seed: both have the same data and masks."""
+    base = next(filter(is_base, group)).records(recorded)
+    return None if is_base(arm) else paired(arm.records(recorded), base, arm.task.metric)
+
+
+def verdict(group: list[Arm], recorded: Recorded) -> str:
+    """Whom continuous RoPE leaves behind, in a sentence; "" before any difference has an interval."""
+    sides = {"ahead of": [], "behind": [], "not told from": []}
+    for arm in group:
+        gap = against(arm, group, recorded)
+        if gap is None or gap.low is None:
+            continue
+        worse = gap.low > 0 if arm.task.better == "lower" else gap.high < 0
+        apart = gap.low > 0 or gap.high < 0
+        sides["not told from" if not apart else "ahead of" if worse else "behind"].append(name_of(arm))
+    said = [f"{side} {'; '.join(names)}" for side, names in sides.items() if names]
+    unit = " with one unit between neighbours" if len(group[0].task.units) > 1 else ""
+    title = html.escape(group[0].task.title)
+    return f"<b>{title}</b>: continuous RoPE{unit} is " + html.escape(", and ".join(said)) + "." if said else ""
+
+
 def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
-    heads = ("Task", "Encoding", "Score on the test set: mean [95 % interval], runs", "Learning rate")
+    heads = ("Encoding", "Mean [95 % interval], runs", "less continuous RoPE’s, seed by seed", "Learning rate")
     body = []
-    for title, group in groupby(found, key=lambda pair: pair[0].task.title):
-        for i, (arm, summary) in enumerate(group):
+    for title, group in _tasks(found):
+        metric = html.escape(f"{title}: {group[0][0].task.metric}, {group[0][0].task.better} is better")
+        body.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}">{metric}</th></tr>')
+        for arm, summary in group:
             rate = arm.rate(recorded)
             chosen = "" if rate is None else f"{arm.planned(0, **rate).build().lr:g}"
-            score = "not run" if summary is None else f"{arm.task.metric} {summary.text()}, n = {summary.n}"
-            cells = ("" if i else title, name_of(arm), score, chosen)
-            body.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+            score = "not run" if summary is None else f"{summary.text()}, n = {summary.n}"
+            gap = against(arm, [a for a, _ in group], recorded)
+            less = "" if gap is None else gap.text(decimals=decimals_for(summary.mean, 3)).replace("-", "−")
+            body.append(
+                "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in (name_of(arm), score, less, chosen)) + "</tr>"
+            )
     head = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
     return f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
 
@@ -81,9 +121,8 @@ def picture(found: list[tuple[Arm, Summary | None]]) -> str:
     """A row for each arm that was run: what it loses, in units of what continuous RoPE loses at one unit between
     neighbours, on a logarithmic axis. Filled marks have that unit, hollow ones the paper's."""
     rows, marks, y = [], [], 34
-    for title, group in groupby(found, key=lambda pair: pair[0].task.title):
-        group = list(group)
-        base = next((s.mean for a, s in group if s and (a.encoding, a.unit) == ("rope", "neighbours")), None)
+    for title, group in _tasks(found):
+        base = next((s.mean for a, s in group if s and is_base(a)), None)
         shown = [(arm, s) for arm, s in group if s]
         if base is None or not shown:
             continue
