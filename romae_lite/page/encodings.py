@@ -14,6 +14,10 @@ WORDS = {
     "rope": "continuous RoPE", "quantised": "RoPE, rounded positions", "absolute": "sines and cosines, added",
     "none": "none",
 }  # fmt: skip
+METRICS = {
+    "mse_noisy": "mean squared error to the noisy values", "mse": "mean squared error", "accuracy": "accuracy",
+    "f1_macro": "macro F1",
+}  # fmt: skip
 ROW, LEFT, WIDTH, RIGHT = 26, 250, 780, 30  # pixels of the picture
 
 STYLE = """
@@ -102,7 +106,7 @@ def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
     heads = ("Encoding", "Mean [95 % interval], runs", "less continuous RoPE’s, seed by seed", "Learning rate")
     body = []
     for title, group in _tasks(found):
-        metric = html.escape(f"{title}: {group[0][0].task.metric}, {group[0][0].task.better} is better")
+        metric = html.escape(f"{title}: {METRICS[group[0][0].task.metric]}, {group[0][0].task.better} is better")
         body.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}">{metric}</th></tr>')
         for arm, summary in group:
             rate = arm.rate(recorded)
