@@ -637,8 +637,8 @@ class Classifier(ClassifierMixin, _Saved):
     holdout   share of the labelled series that is held out and reported on; 0: none
     seed, device, verbose: as in `Interpolator`
 
-    After fit: classes_, model_ (a `RoMAEPredictor`), standard_ (units), history_, report_ (accuracies on
-    held-out series).
+    After fit: classes_, model_ (a `RoMAEPredictor`), standard_ (units), history_, simple_ (see `score_simple`), report_
+    (accuracies on held-out series).
     """
 
     KEPT = (*_Saved.KEPT, "classes_")
@@ -696,6 +696,8 @@ class Classifier(ClassifierMixin, _Saved):
         self.history_ = self.history_ + self._trained(self.model_, train, _classifying, steps, log, options)
         self.report_ = {"series": len(tokens), "labelled": len(rows), "held": len(held), "steps": steps, "span": span,
                         "parameters": count_parameters(self.model_), "base": config.positions.base}  # fmt: skip
+        self.simple_ = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        self.simple_.fit(_statistics(data[rows]), label[rows])
         if len(held):
             self._measure(data, rows, held, label)
         self.report_["seconds"] = time.monotonic() - began
@@ -718,6 +720,17 @@ class Classifier(ClassifierMixin, _Saved):
         check_is_fitted(self, "model_")
         known, names = self._labels(_given(X, scale), y, scale)
         return float((self.predict(X, scale)[known] == names[known]).mean())
+
+    def score_simple(self, X, y=None, scale: Scale | None = None) -> float:
+        """Accuracy of the simple method of `summary` on other series: logistic regression on how many values a series
+        has, how long it is, and how its values and their steps are distributed, from the same labelled series."""
+        check_is_fitted(self, "model_")
+        if not hasattr(self, "simple_"):
+            raise ValueError("this classifier was loaded from a file, which holds RoMAE alone; fit it to have both")
+        tokens = _given(X, scale)
+        known, names = self._labels(tokens, y, scale)
+        found = np.asarray(self.classes_)[self.simple_.predict(_statistics(self._seen(tokens, scale)))]
+        return float((found[known] == names[known]).mean())
 
     def summary(self) -> str:
         """What was chosen, and how good it is, in lines."""
@@ -790,15 +803,13 @@ class Classifier(ClassifierMixin, _Saved):
         """Accuracies on held-out series: RoMAE, the largest class, logistic regression on simple statistics."""
         test, truth = data[held], label[held]
         sure = self._probabilities(test)
-        simple = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-        simple.fit(_statistics(data[rows]), label[rows])
         n, generator = test.real.sum(1), torch.Generator().manual_seed(mixed(self.seed, 5))
         mixed_up = [
             (v[torch.randperm(int(k), generator=generator)], x) for (v, x), k in zip(_series(test), n, strict=True)
         ]
         self.report_ |= {
             "romae": float((sure.argmax(1) == truth).mean()),
-            "simple": float((simple.predict(_statistics(test)) == truth).mean()),
+            "simple": float((self.simple_.predict(_statistics(test)) == truth).mean()),
             "majority": float((np.bincount(label[rows]).argmax() == truth).mean()),
             "moved": float(np.abs(self._probabilities(collate(mixed_up)) - sure).mean()),
         }

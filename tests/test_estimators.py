@@ -159,6 +159,23 @@ def test_classes_are_learnt_and_saved(tmp_path):
     again = Classifier.load(tmp_path / "classes.safetensors")
     np.testing.assert_array_equal(again.predict_proba(new, scale=its), sure)
     assert (again.predict(new, scale=its) == model.classes_[sure.argmax(1)]).all()
+    with pytest.raises(ValueError, match="loaded from a file"):
+        again.score_simple(new, scale=its)
+
+
+def test_the_simple_method_is_scored_on_new_series_too():
+    """A level of its own for each class is all that it needs; of classes dealt out at random it knows nothing, which of
+    200 is 0.5 with a deviation of 0.035."""
+    for shift, low, high in ((5.0, 0.99, 1.0), (0.0, 0.35, 0.65)):
+        rng, parts = np.random.default_rng(1), []
+        for n in (40, 200):
+            table = waves(n, rng, 30)
+            kinds = dict(zip(table.id.unique(), rng.permutation(np.arange(n) % 2), strict=True))
+            kind = table.id.map(kinds)
+            parts.append(table.assign(y=table.y + shift * kind, kind=kind.astype(str)))
+        (tokens, scale), (new, its) = (romae.from_table(part, label="kind", **NAMES) for part in parts)
+        model = Classifier(steps=1, size="8x1x1x8", pretrain=False, holdout=0, verbose=False, device="cpu")
+        assert low <= model.fit(tokens, scale=scale).score_simple(new, scale=its) <= high
 
 
 EXPECTED = {

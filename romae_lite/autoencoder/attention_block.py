@@ -93,6 +93,6 @@ def explorable() -> Explorable:
         caption="Six tokens of width four, one head of two pairs, eight channels in the feed-forward part. Choose a "
         "line "
         "of code to see what goes in and what comes out of it. Drag a token along the time axis: the rotated queries "
-        "and "
-        "keys change, the values do not. Push all tokens together: the rotated rows change, the scores do not.",
+        "and keys change, the values do not. Shift all tokens by the same amount: the rotated rows change, the scores "
+        "do not.",
     )

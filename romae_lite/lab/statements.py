@@ -119,10 +119,10 @@ def _statements() -> tuple[Statement, ...]:
                 "table-7-romae-tiny-stored-notebook-spirals-rmse", "table-7-romae-tiny-table-physionet-mse",
                 "table-7-romae-tiny-text-of-sec-6-physionet-mse",
             ),
-            remark="The paper's other spirals models are very probably in another unit, on normalised data, and "
-            "HeTVAE's synthetic series probably on another grid; whether RoMAE's own numbers come out can be judged. "
-            "The spirals' 0.0183 is taken as the error to the clean curve from noisy points; the paper does not say "
-            "so, and chapter 05 has a reading that would fit it better.",
+            remark="Only RoMAE's own number on spirals could be judged, taken as the error to the clean curve from "
+            "noisy points; the paper does not say so, and chapter 05 has a reading that would fit it better. The "
+            "comparison with other models could not: theirs on spirals are very probably in another unit, on "
+            "normalised data, and HeTVAE's synthetic series probably on another grid.",
         ),
         Statement(
             id="uea", part="irregular series", source="Section 5.4, Table 6", title="Classification (UEA)",

@@ -79,10 +79,11 @@ def anchors(root: Path | None) -> str | None:
     if average(pinned, "mse") > 0.001:
         return None
     return (
-        "**Equal tokens, not the lack of [CLS], make most of the 200 in Table 1.** Without [CLS], the places of ten "
-        f"*equal* tokens are named with a squared error of {average(blind, 'mse'):.0f} ({count(blind)}), those of "
-        f"ten *distinct* ones with {average(distinct, 'mse'):.1f} ({count(distinct)}), which is what their "
-        f"differences allow. Any token pinned at 0 brings it below 0.001 ({count(pinned)}). "
+        "**In the paper's test of positions equal tokens are blind, more than models without [CLS].** A model has to "
+        "name the places of ten tokens (Table 1). Without [CLS], an extra learned token at 0, the squared error is "
+        f"{average(blind, 'mse'):.0f} where all tokens are *equal* ({count(blind)}) and "
+        f"{average(distinct, 'mse'):.1f} where they are *distinct* ({count(distinct)}), the best possible from their "
+        f"distances. Any token pinned at 0 brings it below 0.001 ({count(pinned)}). "
         f"[Chapter 03](/notebooks/{CLS})"
     )
 
@@ -101,11 +102,11 @@ def pendulum(root: Path | None) -> str | None:
         return None
     script = summarise(r.metrics["mse_authors"] for r in protocol)
     return (
-        "**The pendulum's error is probably ten times what Table 5 says.** By the paper's protocol the authors' own "
-        f"formula gives {script.mean:.2f} ± {script.std:.2f} ({script.n} runs), Table 5 has {printed.show()}; but it "
-        "multiplies by 100, and the table is in thousandths. Read at each frame's own token instead of [CLS], the "
-        f"error falls from {1000 * average(paper, 'mse'):.0f} to {1000 * average(frame, 'mse'):.0f} thousandths "
-        f"({len(paper)} and {len(frame)} runs, alike otherwise). [Chapter 08](/notebooks/08_pendulum)"
+        "**The pendulum's error may be ten times what Table 5 says.** The authors' formula, 100 times the error, gives "
+        f"us {script.mean:.2f} ± {script.std:.2f} by the paper's protocol ({script.n} runs); Table 5 has "
+        f"{printed.show()}, in thousandths. Read at each frame's own token instead of [CLS], the error falls from "
+        f"{1000 * average(paper, 'mse'):.0f} to {1000 * average(frame, 'mse'):.0f} thousandths ({len(paper)} and "
+        f"{len(frame)} runs, alike otherwise). [Chapter 08](/notebooks/08_pendulum)"
     )
 
 
