@@ -134,7 +134,7 @@ def from_results(root: Path | None = None, **opening: int) -> Explorable:
         ]
         record = runs[0][0]
         source = (
-            f"Recorded runs of {record.parameters:,} weights; mean squared error over a whole test set: "
+            f"Recorded runs of {record.parameters:,} weights; mean squared error to the true curve, over a whole test set: "
             f"{'; '.join(said)}. To repeat: {record.command}."
         )
         models = [(model_of(one, arrays), one.planned.build()) for one, arrays in runs]
