@@ -134,8 +134,8 @@ def from_results(root: Path | None = None, **opening: int) -> Explorable:
         ]
         record = runs[0][0]
         source = (
-            f"Recorded runs of {record.parameters:,} weights; mean squared error to the true curve, over a whole test set: "
-            f"{'; '.join(said)}. To repeat: {record.command}."
+            f"Recorded runs of {record.parameters:,} weights; mean squared error to the true curve, over a whole test "
+            f"set: {'; '.join(said)}. To repeat: {record.command}."
         )
         models = [(model_of(one, arrays), one.planned.build()) for one, arrays in runs]
         return explorable(models, source, **opening)
