@@ -85,7 +85,9 @@ def test_every_record_is_shown_once_with_its_seed(pages, name):
     assert len(rows) == len(RECORDS[name])
     for record in RECORDS[name]:
         main = next(iter(record.metrics.values()))
-        changed = {f"{k}={show(v)}" for k, v in record.planned.overrides if k not in EXPERIMENTS[name].neutral}
+        usual = EXPERIMENTS[name].preset(record.preset)
+        named = [(k, v) for k, v in record.planned.overrides if v != getattr(usual, k)]
+        changed = {f"{k}={show(v)}" for k, v in named if k not in EXPERIMENTS[name].neutral}
         mine = [
             cells
             for heading, cells in rows

@@ -18,7 +18,7 @@ METRICS = {
     "mse_noisy": "mean squared error to the noisy values", "mse": "mean squared error", "accuracy": "accuracy",
     "f1_macro": "macro F1",
 }  # fmt: skip
-ROW, LEFT, WIDTH, RIGHT = 26, 250, 780, 30  # pixels of the picture
+ROW, LEFT, WIDTH, RIGHT = 26, 310, 840, 30  # pixels of the picture
 
 STYLE = """
 .romae-encodings{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif)}
@@ -144,7 +144,10 @@ def picture(found: list[tuple[Arm, Summary | None]]) -> str:
         return ""
     low, high = min(0.8, *(m[1] for m in marks)), max(1.25, *(m[3] for m in marks))
     place = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * math.log(v / low) / math.log(high / low)  # noqa: E731
-    ticks = [t for t in (0.25, 0.5, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100) if low <= t <= high]
+    ticks = [1]  # and as many others as have room for their numbers
+    for t in (2, 0.5, 5, 10, 20, 50, 100, 0.25, 3, 1.25, 0.8, 1.5):
+        if low <= t <= high and all(abs(place(t) - place(other)) > 48 for other in ticks):
+            ticks.append(t)
     axis = [
         line([(place(t), 24), (place(t), y)], stroke="currentColor", stroke_opacity=0.15 if t != 1 else 0.6)
         for t in ticks

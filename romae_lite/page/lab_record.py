@@ -289,7 +289,8 @@ def _group(records: list[Record]) -> str:
     """
     first = records[0]
     cls = experiment(first.experiment)
-    changed = [(key, value) for key, value in first.planned.overrides if key not in cls.neutral]
+    usual = cls.preset(first.preset)  # a setting that says what the preset says anyway is no change
+    changed = [(k, v) for k, v in first.planned.overrides if k not in cls.neutral and v != getattr(usual, k)]
     settings = (first.preset, *(f"{k}={show(v)}" for k, v in changed))
     name, runs_of = " ".join(f"<code>{_text(t)}</code>" for t in settings), f"runs of {' '.join(settings)}"
     counted = {r.seed: r for r in sorted(records, key=lambda r: r.precision == "fp32")}  # as `Experiment.records`
