@@ -1,5 +1,7 @@
 """The hero: its model and the best possible answer in the page against PyTorch and numpy, and what the reader does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401
 
 from romae_lite.lab import records
+from romae_lite.masking import hide
 from romae_lite.page.findings import findings
 from romae_lite.page.gallery import gallery
 from romae_lite.spirals import hero
@@ -47,7 +50,7 @@ def record(root, counts: str = "varying", worse: float = 1.5) -> None:
 
 
 def test_a_run_keeps_errors_of_the_very_predictions():
-    """`recorded` against single forward passes on single spirals, asked as it asks."""
+    """`recorded` against single forward passes on single spirals."""
     exp = EXP.replace(n_train=2, n_valid=2, n_test=100)
     model, data = exp.build(0).eval(), exp.data(0)
     arrays = hero.recorded(exp, model, data)
@@ -57,16 +60,10 @@ def test_a_run_keeps_errors_of_the_very_predictions():
     square = hero.errors(exp, model, data.test, shown, asked)
     tokens, found = data.test, []
     for i in (0, 57):
-        heaps = [asked[i][k::2] for k in range(2)]  # 35 asked: two heaps of at most 24
-        error = 0.0
-        for heap in heaps:
-            hidden = torch.zeros(1, 75, dtype=torch.bool)
-            hidden[0, heap] = True
-            keep = torch.cat((shown[i], heap)).sort().values
-            part = tokens[i : i + 1]
-            part = type(part)(values=part.values[:, keep], positions=part.positions[:, keep])
-            out = exp.predict(model, part, hidden[:, keep])[0]
-            error += float(((out.double() - tokens.aux["clean"][i, keep])[hidden[0, keep]] ** 2).sum())
+        hidden = torch.zeros(1, 75, dtype=torch.bool)
+        hidden[0, asked[i]] = True
+        out = exp.predict(model, tokens[i : i + 1], hidden)[0]
+        error = float(((out.double() - tokens.aux["clean"][i])[hidden[0]] ** 2).sum())
         found.append(error / 70)
     np.testing.assert_allclose(square[0, [0, 57]], found, rtol=1e-4)  # float32, other orders of summation
     observed = torch.zeros(100, 75, dtype=torch.bool).scatter_(1, shown, True).numpy()
@@ -83,7 +80,7 @@ def test_only_a_model_for_the_page_leaves_its_weights():
 
 def test_training_shows_any_number_and_asks_for_a_part(monkeypatch):
     """Of many spirals: 3 to 74 visible, from one asked to all of the others."""
-    exp, seen = EXP.replace(n_train=2, n_valid=2, n_test=100), []
+    exp, seen = EXP.replace(n_train=2, n_valid=2, n_test=100, alone=False, targets="noisy"), []
     monkeypatch.setattr(
         "romae_lite.spirals.experiment.masked_loss", lambda m, batch, hidden: seen.append((batch, hidden))
     )
@@ -99,6 +96,53 @@ def test_training_shows_any_number_and_asks_for_a_part(monkeypatch):
     assert 0.47 < share.mean() < 0.51
     exp.replace(counts="fixed").loss(None, data, torch.Generator().manual_seed(0))
     assert (seen[1][1].sum(1) == 45).all() and seen[1][0].real.all()
+
+
+def test_the_page_s_model_is_asked_for_all_and_told_the_clean_curve(monkeypatch):
+    """Where hidden points do not see one another all may be asked; visible points keep their noise."""
+    exp, seen = EXP.replace(n_train=2, n_valid=2, n_test=100), []
+    monkeypatch.setattr(
+        "romae_lite.spirals.experiment.masked_loss", lambda m, batch, hidden: seen.append((batch, hidden))
+    )
+    data = generate(400, np.random.default_rng(0), irregular=True)
+    exp.loss(None, data, torch.Generator().manual_seed(0))
+    ((batch, hidden),) = seen
+    assert batch.real.all() and len(hidden.sum(1).unique()) > 50
+    assert torch.equal(batch.values[~hidden], data.values[~hidden])
+    assert torch.equal(batch.values[hidden], data.aux["clean"].float()[hidden])
+
+
+def test_clean_targets_have_the_gradient_that_noisy_ones_have_on_average():
+    """The squared error to the clean curve is that to the noisy points in expectation, less the noise: over many draws
+    of the targets' noise the gradients agree."""
+    exp = EXP.replace(n_train=2, n_valid=2, n_test=100, encoder="8x1x1x8", decoder="8x1x1x8", counts="fixed")
+    data, model = generate(4, np.random.default_rng(1), irregular=True), exp.build(0)
+
+    def gradient(values, targets: str) -> torch.Tensor:
+        model.zero_grad()
+        batch = replace(data, values=values)
+        exp.replace(targets=targets).loss(model, batch, torch.Generator().manual_seed(0)).backward()
+        return torch.cat([w.grad.flatten() for w in model.parameters()])
+
+    exact = gradient(data.values, "clean")
+    hidden = hide(data.real, ratio=exp.mask_ratio, generator=torch.Generator().manual_seed(0))[..., None]
+    clean, generator = data.aux["clean"].float(), torch.Generator().manual_seed(1)
+    drawn = torch.stack([
+        gradient(torch.where(hidden, clean + 3 * torch.randn(clean.shape, generator=generator), data.values), "noisy")
+        for _ in range(400)
+    ])  # fmt: skip
+    error = drawn.std(0) / 20  # of the mean of 400
+    away = (drawn.mean(0) - exact).abs()
+    assert (away < 5 * error + 1e-5 * exact.abs().max()).all()  # five deviations, for some hundreds of weights
+    assert (drawn[0] - exact).abs().max() > 0.01 * exact.abs().max()  # noise of 3 is felt in one draw
+
+
+def test_answers_of_the_page_s_model_do_not_depend_on_what_else_is_asked():
+    data, at = figure().data, np.linspace(0, 9, 30)
+    theta, values = np.array([0.5, 2.0, 7.0]), np.array([[1.0, 2.0], [0.0, -1.0], [3.0, 0.5]])
+    together = hero.answers(data, 0, theta, values, at)
+    single = np.concatenate([hero.answers(data, 0, theta, values, at[i : i + 1]) for i in range(30)])
+    np.testing.assert_allclose(together, single, atol=1e-5)  # float32
 
 
 def test_records_without_the_setting_are_those_of_a_fixed_number():

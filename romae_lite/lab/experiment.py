@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..fast import Fast
 from ..model import INITS, ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens
@@ -255,12 +256,14 @@ class Masked(Experiment):
 
     patch: ClassVar[int] = 1  # P, numbers in one token
     axes: ClassVar[int] = 1  # D, dimensions of a position
+    neutral = Experiment.neutral | {"fast"}
 
     encoder: str = setting("tiny", "size of the encoder")
     decoder: str = setting("tiny-shallow", "size of the decoder")
     cls: bool = setting(True, "use a [CLS] token")
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
+    fast: bool = setting(False, "train in the fast form of the model (`romae_lite.fast`)", was=False)
 
     def __post_init__(self):
         super().__post_init__()
@@ -282,6 +285,9 @@ class Masked(Experiment):
 
     def build(self, seed: int) -> nn.Module:
         return seeded_build(seed, lambda: RoMAE(self.model_config()))
+
+    def fit(self, model: nn.Module, data: Splits, seed: int, **options) -> list[dict]:
+        return super().fit(Fast(model) if self.fast else model, data, seed, **options)
 
 
 def numpy_rng(seed: int, *stream: int) -> np.random.Generator:

@@ -52,10 +52,10 @@ const romae = {
       x[start + half + i] = b * cos + a * sin;
     }
   },
-  attention(x, weight, {dim, heads}, turns) {
+  attention(x, weight, {dim, heads}, turns, heard) {  // heard: how many of the tokens, from the first on, are looked at
     const width = dim / heads, scale = 1 / Math.sqrt(width), qkv = x.map(row => romae.linear(row, weight("qkv")));
     qkv.forEach((row, n) => { for (let h = 0; h < 2 * heads; h++) romae.rotate(row, h * width, turns[n]); });
-    const scores = new Float64Array(qkv.length);
+    const scores = new Float64Array(heard);
     return qkv.map(query => {
       const mixed = new Float64Array(dim);
       for (let start = 0; start < dim; start += width) {
@@ -74,11 +74,11 @@ const romae = {
       return romae.linear(mixed, weight("out"));
     });
   },
-  stack(model, name, size, x, positions) {
+  stack(model, name, size, x, positions, heard = x.length) {
     const turns = romae.rotation(model, size.dim / size.heads, positions), add = (row, more) => row.map((v, i) => v + more[i]);
     for (let layer = 0; layer < size.depth; layer++) {
       const of = part => model.weights[`${name}.blocks.${layer}.${part}.weight`];
-      const mixed = romae.attention(x.map(row => romae.norm(row, of("norm1"))), part => of("attention." + part), size, turns);
+      const mixed = romae.attention(x.map(row => romae.norm(row, of("norm1"))), part => of("attention." + part), size, turns, heard);
       x = x.map((row, n) => add(row, mixed[n]));
       x = x.map(row => add(row, romae.linear(romae.silu(romae.linear(romae.norm(row, of("norm2")), of("ff.up"))), of("ff.down"))));
     }
@@ -90,9 +90,10 @@ const romae = {
     if (model.cls) { x.unshift(w["encoder.cls"]); places.unshift(Array(model.axes).fill(0)); }
     return {places, x: romae.stack(model, "encoder.stack", model.encoder, x, places).map(row => romae.linear(row, w["project.weight"], w["project.bias"]))};
   },
-  // What belongs at the asked places, P numbers each: one mask token stands at each of them.
+  // What belongs at the asked places, P numbers each: one mask token stands at each of them. Of a model with `alone` they
+  // are not looked at by one another, and each answer is what it would be if nothing else were asked.
   decode(model, {x, places}, asked) {
-    const w = model.weights, all = romae.stack(model, "decoder", model.decoder, x.concat(asked.map(() => w.mask_token)), places.concat(asked));
+    const w = model.weights, all = romae.stack(model, "decoder", model.decoder, x.concat(asked.map(() => w.mask_token)), places.concat(asked), x.length + (model.alone ? 0 : asked.length));
     return all.slice(x.length).map(row => romae.linear(romae.norm(row, w["head.1.weight"]), w["head.2.weight"], w["head.2.bias"]));
   },
   // What the model says of the hidden tokens: {index: P numbers}. hidden: a set of indices; any number of the others is visible.

@@ -31,7 +31,7 @@ def packed(model: RoMAE) -> dict:
         "p": config.positions.p, "base": config.positions.base,
         "encoder": vars(config.encoder), "decoder": vars(config.decoder),
         "names": [[name, list(w.shape)] for name, w in weights.items()], "weights": base64.b64encode(raw).decode(),
-        **({"spread": True} if config.spread else {}),
+        **({"spread": True} if config.spread else {}), **({"alone": True} if config.alone else {}),
     }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def unpacked(data: dict) -> RoMAE:
         ModelConfig(
             patch=data["patch"], axes=data["axes"], encoder=Size(**data["encoder"]), decoder=Size(**data["decoder"]),
             cls=data["cls"], positions=PositionEncoding(p=data["p"], base=data["base"]),
-            spread=data.get("spread", False),
+            spread=data.get("spread", False), alone=data.get("alone", False),
         )
     )  # fmt: skip
     raw, start, state = np.frombuffer(base64.b64decode(data["weights"]), "<f2").astype(np.float32), 0, {}

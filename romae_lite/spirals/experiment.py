@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..lab.experiment import Masked, Splits, numpy_rng, setting
 from ..masking import hide
-from ..model import masked_loss, predicted
+from ..model import ModelConfig, masked_loss, predicted
 from ..tokens import Tokens
 from ..training import seeded
 from . import rivals
@@ -51,6 +51,11 @@ class Spirals(Masked):
     counts: str = setting(
         "fixed", "visible in training: as mask_ratio says, or any number, and a random part of the others is asked",
         choices=("fixed", "varying"), was="fixed",
+    )  # fmt: skip
+    alone: bool = setting(False, "hidden points see visible ones only, and training asks for all of them", was=False)
+    targets: str = setting(
+        "noisy", "in training: the noisy points; or what is expected of them, the clean curve, which data seldom tell",
+        choices=("noisy", "clean"), was="noisy",
     )  # fmt: skip
     decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)")
     cls: bool = setting(False, "use a [CLS] token (D10)")
@@ -97,10 +102,13 @@ class Spirals(Masked):
     @classmethod
     def page(cls) -> "Spirals":
         """A model for the book's first page: so small that its weights fit in a record, trained with any number of
-        visible points at irregular angles, since its readers add, drag and remove them."""
+        visible points at irregular angles, since its readers add, drag and remove them. No answer depends on what else
+        is asked, and the target is the clean curve: the noise of a million targets would be most of what is left to
+        learn from."""
         return cls.best().replace(
-            n_train=960_000, encoder="48x3x2x128", decoder="48x3x2x128", irregular=True, counts="varying"
-        )
+            n_train=960_000, encoder="48x3x2x128", decoder="48x3x2x128", irregular=True, counts="varying",
+            alone=True, targets="clean", fast=True,
+        )  # fmt: skip
 
     @classmethod
     def quick(cls) -> "Spirals":
@@ -124,10 +132,17 @@ class Spirals(Masked):
             aux=dict(tokens.aux, hidden=hidden),  # fixed for validation and test; training draws its own
         )
 
+    def model_config(self, **changes) -> ModelConfig:
+        return super().model_config(alone=self.alone, **changes)
+
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
-        if self.counts == "fixed":
-            return masked_loss(model, batch, hide(batch.real, ratio=self.mask_ratio, generator=generator))
-        hidden = hide(batch.real, ratio=(0.01, 0.96), generator=generator)  # 74 to 3 of 75 points are visible
+        ratio = self.mask_ratio if self.counts == "fixed" else (0.01, 0.96)  # or 74 to 3 of 75 points are visible
+        hidden = hide(batch.real, ratio=ratio, generator=generator)
+        if self.targets == "clean":  # the squared error in expectation over the noise of its targets, less a constant
+            clean = batch.aux["clean"].float()
+            batch = replace(batch, values=torch.where(hidden[..., None], clean, batch.values))
+        if self.counts == "fixed" or self.alone:
+            return masked_loss(model, batch, hidden)
         # Of the hidden points a random share is asked for, one at least: the others are left out, as padding is.
         share = torch.rand(len(batch), 1, generator=generator)
         rank = torch.rand(hidden.shape, generator=generator).masked_fill(~hidden, 2.0).argsort(1).argsort(1)

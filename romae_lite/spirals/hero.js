@@ -39,18 +39,14 @@ function explorable(root, data, kit) {
     const share = 1 / (1 + Math.exp(kinds[0].evidence - kinds[1].evidence));  // of the second
     return at.map(t => { const [u, v] = kinds.map(k => curve(t, k)); return [0, 1].map(i => u[i] * (1 - share) + v[i] * share); });
   }
-  // --- RoMAE: places are asked in heaps, each over the whole range -------------------------------------------------------
+  // --- RoMAE: all angles at once, since no answer depends on what else is asked ------------------------------------------
   function compute() {
     const {net} = models[m], order = [...points.keys()].sort((i, j) => points[i].theta - points[j].theta), at = i => [points[i].theta * data.scale];
-    const seen = romae.encode(net, order.map(i => points[i].value), order.map(at)), place = t => [t * data.scale];
-    const angles = Array.from({length: resolution}, (_, i) => data.end * i / (resolution - 1)), heaps = Math.ceil(resolution / data.together), line = [];
-    for (let h = 0; h < heaps; h++) {
-      const mine = angles.map((_, i) => i).filter(i => i % heaps === h);
-      romae.decode(net, seen, mine.map(i => place(angles[i]))).forEach((v, j) => { line[mine[j]] = [...v]; });
-    }
-    const [answer] = romae.decode(net, seen, [place(theta)]), clean = angles.map(t => curve(t, truth)), best = bayes(angles);
+    const seen = romae.encode(net, order.map(i => points[i].value), order.map(at)), angles = Array.from({length: resolution}, (_, i) => data.end * i / (resolution - 1));
+    const line = romae.decode(net, seen, [...angles, theta].map(t => [t * data.scale])).map(v => [...v]), answer = line.pop();
+    const clean = angles.map(t => curve(t, truth)), best = bayes(angles);
     const rmse = rows => Math.sqrt(rows.reduce((sum, row, i) => sum + (row[0] - clean[i][0]) ** 2 + (row[1] - clean[i][1]) ** 2, 0) / (2 * rows.length));
-    now = {line, best, clean, answer: [...answer], bestAnswer: bayes([theta])[0], rmse: rmse(line), rmseBest: rmse(best)};
+    now = {line, best, clean, answer, bestAnswer: bayes([theta])[0], rmse: rmse(line), rmseBest: rmse(best)};
   }
 
   // --- controls ---------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The hero: points of a spiral that the reader adds, drags and removes, and a model in the page that asks anywhere.
 
 Two models of one size draw it: one trained with any number of visible points, one with always thirty. How far each is
-from the best possible is recorded on the test set, for every number of points, asked as the page asks.
+from the best possible is recorded on the test set, for every number of points.
 """
 
 import math
@@ -31,7 +31,6 @@ COMMAND = "python -m romae_lite run spirals --preset page --seeds 0"
 MODELS = {"varying": "any number of points", "fixed": "always 30 points"}  # in training
 
 COUNTS = (3, 5, 8, 12, 16, 20, 25, 30, 35, 45, 60, 74)
-TOGETHER = 24  # angles that are asked at once: what is asked together sees one another, and training had few and many
 WEIGHTS = 95_000  # more do not fit beside a record
 
 
@@ -59,22 +58,12 @@ def errors(exp: Spirals, model: nn.Module, tokens: Tokens, shown: Tensor, asked:
     shown, asked (n, V) and (n, M): indices of the points that are seen and asked for."""
     rows = torch.arange(len(tokens))[:, None]
     few = Tokens(values=tokens.values[rows, shown], positions=tokens.positions[rows, shown])
-    curve = ask(model, few, tokens.positions[rows, asked])
+    curve = interpolate(model, few, tokens.positions[rows, asked])
     observed = torch.zeros(tokens.values.shape[:2], dtype=torch.bool).scatter_(1, shown, True)
     theta = tokens.positions[..., 0].numpy() / exp.scale
     best = torch.from_numpy(rivals.bayes(theta, tokens.values.double().numpy(), observed.numpy()))[rows, asked]
     clean = tokens.aux["clean"][rows, asked]
     return np.stack([(found - clean).square().mean((1, 2)).numpy() for found in (curve.double(), best)])
-
-
-def ask(model: nn.Module, seen: Tokens, at: Tensor) -> Tensor:
-    """The curve at the positions (n, M, 1): (n, M, P), float32. They are asked as the page asks them, in as few heaps
-    of at most TOGETHER as will do; the i-th goes to heap i modulo their number, so that each spans the whole range."""
-    out = torch.empty(*at.shape[:2], seen.values.shape[-1])
-    heaps = math.ceil(at.shape[1] / TOGETHER)
-    for i in range(heaps):
-        out[:, i::heaps] = interpolate(model, seen, at[:, i::heaps])
-    return out
 
 
 def finding(root: Path | None = None) -> dict[str, float | str]:
@@ -157,7 +146,7 @@ def payload(
             {"id": name, "name": MODELS[name], "ratio": curves[name], **packed(model)} for name, model in models.items()
         ],
         "counts": list(COUNTS), "scale": scale, "end": float(GRID[-1]), "a": A, "b": B, "noise": NOISE,
-        "together": TOGETHER, "seed": 4, "start": 12,
+        "seed": 4, "start": 12,
         "thirty": [round(thirty["ratio"][n], 4) for n in COUNTS] if thirty else None,
     }  # fmt: skip
 
@@ -169,7 +158,7 @@ def answers(data: dict, model: int, theta: np.ndarray, values: np.ndarray, at: n
         positions=torch.tensor(theta * data["scale"], dtype=torch.float64)[None, :, None],
     )
     places = torch.tensor(at * data["scale"], dtype=torch.float64)[None, :, None]
-    return ask(unpacked(data["models"][model]), seen, places)[0].double().numpy()
+    return interpolate(unpacked(data["models"][model]), seen, places)[0].double().numpy()
 
 
 def still(data: dict) -> str:
