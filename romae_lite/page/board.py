@@ -516,7 +516,8 @@ def _verified(root: Path) -> str:
     fine = sum(bool(note.get("ok")) for note in notes)
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)
     words = f"Last verified: {last}; of {len(notes)} records run again {fine} came out within the tolerance"
-    words += "" if largest is None else f", the largest relative difference {largest:.1e}"
+    if largest is not None:
+        words += f", the largest relative difference {largest:.1e}" if largest else ", without any difference"
     first = sum("first " in note.get("compared", "") for note in notes)
     how = (
         f": {len(notes) - first} of them to the end, with their scores; {first} for the first entries of their history"

@@ -111,6 +111,7 @@ def claims_markdown(statuses: Iterable[str]) -> str:
 def _line(judged: Judged) -> str:
     claim = judged.statement
     remark = f" {claim.remark}" if judged.status in JUDGED and claim.remark else ""
-    return (
+    said = (
         f"- **{claim.title}** ({judged.status}). The claim: {claim.sentence} {judged.result}{remark} *{claim.source}.*"
     )
+    return said.replace(" %", "\N{NO-BREAK SPACE}%")
