@@ -344,3 +344,25 @@ def test_page_reads_without_scripts(browser, address):
         assert tab.locator(".romae-explorable svg, .romae-explorable img").first.is_visible()
     finally:
         context.close()
+
+
+def test_what_scrolls_says_so(visit):
+    """On a phone code, tables, figures and formulas are wider than the page: they fade on the side where more is."""
+    tab = visit("notebooks/01_rope", "phone")
+    tab.wait_for_function("document.querySelector('mjx-container.romae-more-right') !== null")  # typeset by then
+    boxes = tab.locator(".bd-article :is(pre, .romae-figure, mjx-container).romae-more-right")
+    kinds = set(boxes.evaluate_all("nodes => nodes.map(node => node.localName)"))
+    assert kinds == {"pre", "figure", "mjx-container"}
+    for kind in kinds:
+        box = tab.locator(f".bd-article {kind}.romae-more-right").first.element_handle()
+        assert box.evaluate("box => box.scrollWidth - box.clientWidth") > 3
+        assert box.evaluate("box => getComputedStyle(box).maskImage") != "none"
+        for place, left, right in (("box.scrollWidth", True, False), ("0", False, True)):
+            box.evaluate(f"box => {{ box.scrollLeft = {place}; }}")
+            tab.wait_for_function(
+                "([box, left, right]) => box.classList.contains('romae-more-left') === left"
+                " && box.classList.contains('romae-more-right') === right",
+                arg=[box, left, right],
+            )
+    narrow = tab.locator(".bd-article pre:not(.romae-more-right)").first
+    assert narrow.evaluate("box => box.scrollWidth - box.clientWidth") <= 3

@@ -79,7 +79,9 @@ def test_the_page_shows_ratios_to_continuous_rope():
     assert len(places) == 2 and places[0] == pytest.approx(at[1], abs=0.1)
     # means are 1.02 and 3.02, and the axis is logarithmic
     assert places[1] == pytest.approx(at[1] + (at[2] - at[1]) * math.log2(3.02 / 1.02), abs=0.1)
-    assert "<td>3.02 [3.00, 3.04], n = 5</td><td>2.00 [2.00, 2.00]</td>" in page  # seed by seed they are 2 apart
+    assert (
+        "<td>3.02 [3.00, 3.04], n\u00a0=\u00a05</td><td>2.00 [2.00, 2.00]</td>" in page
+    )  # seed by seed they are 2 apart
     assert "continuous RoPE is ahead of sines and cosines, added." in page
 
 

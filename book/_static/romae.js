@@ -68,3 +68,30 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
   addEventListener("load", mend);  // what other scripts have put in since
   addEventListener("resize", reach);
 })();
+
+// What is wider than its place scrolls. A fade on the side where more is says so; phones show no bar.
+(() => {
+  const places = "pre, .romae-figure, .wide, .romae-deviations, .table-wrapper, .pst-scrollable-table-container, .text_html, div.math, [style*='overflow-x']";
+  const look = box => {
+    const rest = box.scrollWidth - box.clientWidth, scrolls = rest > 3 && /auto|scroll/.test(getComputedStyle(box).overflowX);
+    box.classList.toggle("romae-more-right", scrolls && box.scrollLeft < rest - 3);
+    box.classList.toggle("romae-more-left", scrolls && box.scrollLeft > 3);
+  };
+  const watched = new WeakSet();
+  const watch = ({ target }) => {
+    const box = target.querySelector(":scope > mjx-container") ?? target; // a formula scrolls once it is typeset
+    if (!watched.has(box)) box.addEventListener("scroll", () => look(box), { passive: true });
+    watched.add(box);
+    look(box);
+  };
+  const start = () => {
+    const sizes = new ResizeObserver(entries => entries.forEach(watch));
+    document.querySelectorAll(places.split(", ").map(place => `.bd-article ${place}`).join(", ")).forEach(box => sizes.observe(box));
+    // an option such as --set is not broken after its hyphens
+    document.querySelectorAll(".bd-article code .pre, .bd-article figcaption code").forEach(word => {
+      if (/^-\S{1,24}$/.test(word.textContent)) word.classList.add("romae-whole");
+    });
+  };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+  else start();
+})();

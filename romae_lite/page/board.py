@@ -69,7 +69,7 @@ STYLE = (
 .romae-board .row>summary:hover{background:color-mix(in srgb,currentColor 5%,transparent)}
 .romae-board .name::before{content:"▸";display:inline-block;width:1.1em;font-size:.85em;opacity:.7}
 .romae-board [open]>summary .name::before{content:"▾"}
-.romae-board .claim>summary .name{font-weight:620}
+.romae-board .claim>summary .name{font-weight:620;padding-left:1.1em;text-indent:-.94em}
 .romae-board .body{padding:.1em 0 1em 1.1em}
 .romae-board .body p{margin:.35em 0;line-height:1.5}
 .romae-board .share{display:block;font-size:.8em;opacity:.8;padding:.15em 0 0 .6em}

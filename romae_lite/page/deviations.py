@@ -47,7 +47,7 @@ STYLE = """
 .romae-deviations tr[hidden]{display:none}
 .romae-deviations tbody :is(th,td){border:0!important;padding:.1em 0;max-width:none}
 .romae-deviations tbody th{font-weight:600}
-.romae-deviations td[data-label]::before{content:attr(data-label) ": ";opacity:.8}
+.romae-deviations td[data-label]::before{content:attr(data-label) " ";opacity:.8}
 }
 """
 
@@ -126,7 +126,7 @@ def table_html(found: list[Deviation], cited: Mapping[str, list[str]], script: s
 
 
 def _labelled(label: str) -> str:
-    return f' data-label="{label}"' if label else ""
+    return f' data-label="{label}{":" * (not label.endswith("?"))}"' if label else ""
 
 
 def first(text: str) -> str:

@@ -18,11 +18,18 @@ METRICS = {
     "mse_noisy": "mean squared error to the noisy values", "mse": "mean squared error", "accuracy": "accuracy",
     "f1_macro": "macro F1",
 }  # fmt: skip
+CAPTION = (
+    "What each way of telling positions loses, over what continuous RoPE with one unit between neighbours loses: right "
+    "of 1 is worse. Bars: 95 % intervals over seeds. Hollow: the paper’s unit, or no positions. Logarithmic axis."
+)
 ROW, LEFT, WIDTH, RIGHT = 26, 310, 840, 30  # pixels of the picture
 
 STYLE = """
 .romae-encodings{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif)}
 .romae-encodings .wide{overflow-x:auto}
+.romae-encodings figure{margin:1em 0}
+.romae-encodings figcaption{font-size:.88em;line-height:1.45;margin:.4em 0 0}
+.romae-encodings pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.78em}
 .romae-encodings svg{display:block;min-width:34em;width:100%;height:auto;color:inherit}
 .romae-encodings table{border-collapse:collapse;font-size:.84em;color:inherit;background:none;margin:1em 0}
 .romae-encodings :is(th,td){padding:.35em .9em .35em .3em;text-align:left;vertical-align:top;background:none;
@@ -53,15 +60,14 @@ def encodings_html() -> str:
     if said := [text for _, group in _tasks(found) if (text := verdict([arm for arm, _ in group], recorded))]:
         parts.append(f"<ul>{''.join(f'<li>{text}</li>' for text in said)}</ul>")
     if any(s for _, s in found):
-        parts.append(f'<div class="wide">{picture(found)}</div>')
+        parts.append(f'<figure><div class="wide">{picture(found)}</div><figcaption>{CAPTION}</figcaption></figure>')
         parts.append(f'<div class="wide">{table(found, recorded)}</div>')
     else:
         parts.append("<p>No arm has been run yet, so there is nothing to show.</p>")
     if todo:
-        lines = "<br>".join(f"<code>{html.escape(text)}</code>" for text in command_of(todo[:SEEDS]).splitlines())
         parts.append(
-            '<p class="note">What comes next; <code>python -m romae_lite campaign encodings</code> makes them all:'
-            f"<br>{lines}</p>"
+            '<p class="note">What comes next; <code>python -m romae_lite campaign encodings</code> makes them all:</p>'
+            f"<pre>{html.escape(command_of(todo[:SEEDS]))}</pre>"
         )
     return "\n".join([*parts, "</div>"])
 
@@ -111,7 +117,7 @@ def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
         for arm, summary in group:
             rate = arm.rate(recorded)
             chosen = "" if rate is None else f"{arm.planned(0, **rate).build().lr:g}"
-            score = "not run" if summary is None else f"{summary.text()}, n = {summary.n}"
+            score = "not run" if summary is None else f"{summary.text()}, n\u00a0=\u00a0{summary.n}"
             gap = against(arm, [a for a, _ in group], recorded)
             less = "" if gap is None else gap.text(decimals=decimals_for(summary.mean, 3)).replace("-", "−")
             body.append(

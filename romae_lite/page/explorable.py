@@ -102,7 +102,7 @@ class Explorable:
         inside = (
             f'<p class="romae-title">{title}</p><div class="romae-live"></div>'
             f'<img class="romae-still" alt="{title} {caption}" src="{svg.data_uri(self.fallback)}">'
-            f"<figcaption>{figure_number(self.number)}{caption}</figcaption>"
+            f"<figcaption>{figure_number(self.number)}{_inked(caption)}</figcaption>"
         )
         style = f"<style>{colour_css('.romae-explorable')}\n{asset(HERE / 'explorables.css')}</style>"
         if self.data is None:
@@ -121,6 +121,12 @@ class Explorable:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": f"<Explorable {self.name}: {self.title}>"}
+
+
+def _inked(caption: str) -> str:
+    """A caption in which what is black on a light ground, the ink, is called white on a dark one."""
+    both = r'<span class="romae-light">\1lack</span><span class="romae-dark">{}hite</span>'
+    return re.sub(r"\b(B)lack\b", both.format("W"), re.sub(r"\b(b)lack\b", both.format("w"), caption))
 
 
 def _script_json(value: object) -> str:

@@ -15,6 +15,7 @@ from ..lab.subjects import experiment
 from ..lab.summary import decimals_for, summarise
 
 MISSING = "not recorded yet"
+NBSP = "\N{NO-BREAK SPACE}"
 
 
 @cache
@@ -77,7 +78,7 @@ def recorded(words: str) -> str:
     settings are those of the preset but for the ones named."""
     metric, found = _runs(words)
     summary = summary_of(found, metric)
-    return f"{summary.text()}, n = {summary.n}" if summary else MISSING
+    return f"{summary.text()}, n{NBSP}={NBSP}{summary.n}" if summary else MISSING
 
 
 def difference(words: str) -> str:
@@ -94,7 +95,7 @@ def difference(words: str) -> str:
     decimals = decimals_for(summary.mean if summary.std is None else summary.std, 2)
     show = lambda x: f"{x:+.{decimals}f}".replace("-", "−")  # noqa: E731, RUF001
     interval = "" if summary.low is None else f" [{show(summary.low)}, {show(summary.high)}]"
-    return f"{show(summary.mean)}{interval}, n = {summary.n}"
+    return f"{show(summary.mean)}{interval}, n{NBSP}={NBSP}{summary.n}"
 
 
 def claims_markdown(statuses: Iterable[str]) -> str:
@@ -114,4 +115,4 @@ def _line(judged: Judged) -> str:
     said = (
         f"- **{claim.title}** ({judged.status}). The claim: {claim.sentence} {judged.result}{remark} *{claim.source}.*"
     )
-    return said.replace(" %", "\N{NO-BREAK SPACE}%")
+    return said.replace(" %", f"{NBSP}%")

@@ -89,7 +89,7 @@ function explorable(root, data, kit) {
     for (const v of [0.01, 0.1, 1, 10, 100]) parts.push(kit.svg("line", {x1: left, x2: right, y1: y(v), y2: y(v), style: "stroke:currentColor", "stroke-opacity": 0.1}), kit.text(left - 6, y(v) + 4, v, {"text-anchor": "end"}));
     for (const v of kit.ticks(0, steps, 4)) parts.push(kit.text(x(v), bottom + 16, v, {"text-anchor": "middle"}));
     parts.push(kit.text(left - 34, 12, "mean squared error", {class: "romae-faint"}), kit.text((left + right) / 2, height - 4, "steps of training", {"text-anchor": "middle", class: "romae-faint"}));
-    const level = (v, text, style, dash, dy) => parts.push(kit.svg("line", {x1: left, x2: right, y1: y(v), y2: y(v), style, "stroke-width": 1.5, "stroke-dasharray": dash}), kit.text(left + 4, y(v) + dy, `${text}: ${show(v)}`, {class: "romae-halo"}));
+    const level = (v, text, style, dash, dy) => parts.push(kit.svg("line", {x1: left, x2: right, y1: y(v), y2: y(v), style, "stroke-width": 1.5, "stroke-dasharray": dash}), kit.text(left + 14, y(v) + dy, `${text}: ${show(v)}`, {class: "romae-halo"}));
     level(levels.nothing, "knows nothing", "stroke:currentColor", "2 4", -5);
     level(levels.differences, "best possible from differences", "stroke:var(--romae-vermillion)", "6 4", 15);
     const draw = (points, style, w) => kit.svg("path", {d: kit.path(points.map(([s, v]) => [x(s), y(kit.clamp(v, 0.003, 600))])), fill: "none", style, "stroke-width": w, "stroke-linejoin": "round"});

@@ -43,6 +43,7 @@ function explorable(root, data, kit) {
     ].map(({key, ...options}) => kit.slider({...options, value: now[key], change: change(key)}).node));
   root.append(out, plot, row);
 
+  const power = e => e >= -2 && e <= 3 ? (10 ** e).toLocaleString("en") : "10" + String(e).replace(/./g, c => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
   const SAMPLES = 1000, lengths = Array.from({length: 41}, (_, i) => 10 ** (1 + i / 10));
   const seconds = (s, n) => 3 * gflop(s, Math.round(n)) * SAMPLES / machines[now.machine].gflops;
   let width = 0;
@@ -57,8 +58,8 @@ function explorable(root, data, kit) {
       kit.text((left + right) / 2, height - 4, "tokens of a sample", {"text-anchor": "middle", class: "romae-faint"})];
     for (let e = lo; e <= hi; e += Math.max(1, Math.round((hi - lo) / 5))) nodes.push(
       kit.svg("line", {x1: left, x2: right, y1: y(e), y2: y(e), style: "stroke:currentColor", "stroke-opacity": 0.12}),
-      kit.text(left - 7, y(e) + 4, e < -3 || e > 5 ? `1e${e}` : String(+(10 ** e).toPrecision(1)), {"text-anchor": "end"}));
-    for (let e = 1; e <= 5; e++) nodes.push(kit.text(x(e), bottom + 17, e < 4 ? (10 ** e).toLocaleString("en") : `10${"⁴⁵"[e - 4]}`, {"text-anchor": e === 5 ? "end" : "middle"}));
+      kit.text(left - 7, y(e) + 4, power(e), {"text-anchor": "end"}));
+    for (let e = 1; e <= 5; e++) nodes.push(kit.text(x(e), bottom + 17, power(e), {"text-anchor": e === 5 ? "end" : "middle"}));
     sizes.forEach((s, i) => nodes.push(kit.svg("path", {d: "M" + lengths.map((n, j) => `${x(Math.log10(n)).toFixed(1)} ${at(all[i][j]).toFixed(1)}`).join("L"),
       style: `fill:none;stroke:${COLOURS[i]};stroke-width:${s.name === now.size ? 3 : 1.3}`})));
     const i = sizes.indexOf(of(now.size));
