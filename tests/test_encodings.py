@@ -10,6 +10,7 @@ from conftest import made_up_record
 from romae_lite.lab import encodings, runs
 from romae_lite.lab.encodings import SEEDS, Recorded, arms
 from romae_lite.page.encodings import cost, encodings_html
+from romae_lite.training import NUMERICS
 
 
 @pytest.fixture(autouse=True)
@@ -17,10 +18,11 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
 
 
-def save(planned, valid: float, metric: float, key: str = "mse", valid_key: str = "valid_mse") -> None:
+def save(planned, valid: float, metric: float, key: str = "mse", valid_key: str = "valid_mse", **changes) -> None:
+    changes = {"versions": {"numerics": str(NUMERICS)}} | changes
     made_up_record(
         planned.experiment, planned.preset, planned.seed, dict(planned.overrides), planned.path.parents[1],
-        metrics={key: metric}, history=[{"step": 1, valid_key: 9.0}, {"step": 2, valid_key: valid}],
+        metrics={key: metric}, history=[{"step": 1, valid_key: 9.0}, {"step": 2, valid_key: valid}], **changes,
     )  # fmt: skip
 
 
@@ -44,6 +46,16 @@ def test_arms_differ_in_encoding_and_unit_alone():
     for arm in (arm for arm in arms() if arm.experiment == "synthetic" and arm.unit):
         positions = arm.planned(0).build().replace(n_train=4, n_valid=2, n_test=2).data(0).train.positions
         assert torch.allclose(positions, positions.round(), atol=1e-6) == (arm.unit in arm.task.whole)  # float64 steps
+
+
+def test_runs_of_other_code_are_no_pairs():
+    arm = pendulum("absolute")
+    for planned, changes in zip(
+        arm.trials(), ({}, {"versions": {"numpy": "2"}}, {"commit": "0" * 40 + "+"}), strict=True
+    ):
+        save(planned, 0.1, 0.2, **changes)
+    assert [Recorded().of(planned) is not None for planned in arm.trials()] == [True, False, False]
+    assert arm.rate(Recorded()) is None
 
 
 def test_the_learning_rate_is_chosen_on_validation_data_and_only_then_are_seeds_asked_for():

@@ -41,7 +41,7 @@ def figure():
 
 
 def record(root, counts: str = "varying", worse: float = 1.5) -> None:
-    settings = {} if counts == "varying" else {"counts": counts}
+    settings = hero.CHANGES[counts]
     made = made_up_record("spirals", "page", 0, settings, root, metrics={"rmse_clean": 0.5})
     records.save_arrays(root / "spirals" / f"{made.planned.name}.npz", **kept(worse))
 

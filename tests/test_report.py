@@ -18,6 +18,7 @@ from romae_lite.lab.planned import assignment, ranges, seeds
 from romae_lite.lab.report import rows, scoreboard_text
 from romae_lite.lab.statements import STATEMENTS, all_judged
 from romae_lite.lab.subjects import EXPERIMENTS
+from romae_lite.lab.summary import summarise
 from romae_lite.page import board, scoreboard
 from romae_lite.page.board import board_html
 from romae_lite.page.scoreboard import scoreboard_html
@@ -41,8 +42,9 @@ def test_without_records_every_claim_is_not_run(tmp_path):
     numbers = sum(not c.quoted and c.value is not None and c.metric != "parameters" for c in CLAIMS)
     assert report.summary_line(found).startswith(f"0 of {numbers} numbers judged: 3 not comparable,")
     assert "0 of 5 counts of parameters judged: 5 not run." in report.summary_line(found)
-    n = len(STATEMENTS)
-    assert report.claims_line(all_judged(found)) == f"Of {n} claims of the paper: {n} not run."
+    n = len(STATEMENTS)  # of interpolation all comparisons are of unlike things
+    words = f"Of {n} claims of the paper: 1 not comparable, {n - 1} not run."
+    assert report.claims_line(all_judged(found)) == words
 
 
 def test_paper_tier_records_are_judged(tmp_path):
@@ -79,6 +81,12 @@ def test_uncommitted_code_counts_for_nothing(tmp_path):
     assert row(tmp_path, SPIRALS).ours.n == 1
 
 
+def test_an_impossible_interval_is_told_as_its_runs():
+    claim = next(c for c in CLAIMS if c.id == "table-1-tiny-with-cls")
+    assert report.our_text(summarise((0.05, 0.1, 3.0)), claim) == "1.050 (single runs 0.05, 0.1, 3), n = 3"
+    assert "[" in report.our_text(summarise((0.05, 0.06, 0.07)), claim)
+
+
 def test_other_tiers_are_shown_but_never_judged(tmp_path):
     save(tmp_path, "spirals", {"rmse_clean": 0.001}, preset="quick")
     assert row(tmp_path, SPIRALS).ours is None
@@ -92,10 +100,11 @@ def test_other_tiers_are_shown_but_never_judged(tmp_path):
     save(tmp_path, "spirals", {"rmse_clean": 0.003}, settings={"cls": True})
     found = row(tmp_path, SPIRALS)
     assert (found.ours.mean, found.tier, found.outcome.status) == (0.003, "reduced", "not run")
+    assert report.status_words(found) == "not run in full"
     assert found.command.splitlines()[1:] == [row(tmp_path / "empty", SPIRALS).command]  # what would settle it
     save(tmp_path, "spirals", {"rmse_clean": 0.5}, seed=0)  # one run: no interval, far off
     found = row(tmp_path, SPIRALS)
-    assert (found.ours.mean, found.tier, found.outcome.status) == (0.5, "paper", "not run")
+    assert (found.ours.mean, found.tier, found.outcome.status) == (0.5, "paper", "undecided")
     assert found.own.mean == 0.002 and len(found.command.splitlines()) == 1
 
 
@@ -112,7 +121,7 @@ def test_claims_take_only_records_with_their_settings(tmp_path):
     save(tmp_path, "position", {"mse": 0.05})
     save(tmp_path, "position", {"mse": 200.33}, settings={"cls": False})
     status = {r.claim.id: (r.outcome.status, r.ours and r.ours.mean) for r in rows(tmp_path, ["position"])}
-    assert status["table-1-tiny-with-cls"] == ("not run", 0.05)
+    assert status["table-1-tiny-with-cls"] == ("undecided", 0.05)
     assert status["table-1-tiny-no-cls"] == ("agrees", 200.33)
     assert status["table-1-small-width-only-with-cls"] == ("not run", None)
 
@@ -339,7 +348,7 @@ def test_last_verified_is_told_only_where_it_is_noted(tmp_path):
     assert "Last verified" not in board_html(tmp_path)
     notes = {"spirals/paper-s0": {"when": "2026-11-22T10:00:00+00:00", "difference": 1e-5, "ok": True}}
     (tmp_path / "verified.json").write_text(json.dumps(notes))
-    assert "Last verified: 2026-11-22; of 1 records run again 1 came out" in board_html(tmp_path)
+    assert "Last verified 2026-11-22: of 1 records 1 were run again to the end" in board_html(tmp_path)
 
 
 def test_page_filters_turns_and_opens_where_a_link_points(tmp_path, root, browser):

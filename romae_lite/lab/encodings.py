@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..rope import PositionEncoding
+from ..training import NUMERICS
 from .planned import Planned
 from .records import Record, load_all
 from .subjects import EXPERIMENTS
@@ -38,12 +39,15 @@ class Task:
 
 
 class Recorded:
-    """The records of all subjects that take part, by what was run, under whatever name."""
+    """The records of all subjects that take part, by what was run, under whatever name. Only those that today's code
+    would make: runs are held against one another seed by seed, which takes the same data and the same arithmetic."""
 
     def __init__(self):
         self.found = {}
         for name, cls in EXPERIMENTS.items():
             for record in load_all(experiment=name).records if cls.encodings else ():
+                if not record.committed or record.versions.get("numerics") != str(NUMERICS):
+                    continue
                 self.found.setdefault(self.key(name, record.seed, record.config), record)
 
     @staticmethod

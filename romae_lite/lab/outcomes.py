@@ -16,7 +16,7 @@ from .claims import Claim
 from .summary import Summary, decimals_for, summarise
 
 LEAST = 3  # runs that have an interval
-OUTCOMES = ("agrees", "better", "worse", "differs", "not comparable", "not run")
+OUTCOMES = ("agrees", "better", "worse", "differs", "undecided", "not comparable", "not run")
 STATUSES = (*OUTCOMES, "unknown", "quoted")  # the last two are no claims about a number of ours
 JUDGED = OUTCOMES[:4]
 
@@ -107,9 +107,11 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     quoted          the number belongs to another method and was never ours to repeat
     unknown         the paper's number could not be read
     not comparable  for a reason that stands with the number
-    not run         there is no run, or there are fewer than three and they do not agree
+    not run         there is no run
     agrees          the difference is within the printed digits or the margin, or its 95 % interval holds 0; of fewer
                     than three runs: within the margin, or what the paper's number and the test set are uncertain by
+    undecided       there are fewer than three runs and they do not agree, or so scattered ones that a difference as
+                    large as the number itself would not have shown
     better, worse   otherwise; "differs" where the number describes and does not score
     """
     if claim.quoted:
@@ -134,7 +136,10 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
         if abs(found.value) <= known + hair:
             sure = f"within the {show(known)} that the paper's number and the test set alone are uncertain by"
             return Outcome("agrees", f"{words}, {sure}", found)
-        return Outcome("not run", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
+        return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
+    if found.holds_zero and found.half > abs(claim.value):
+        blind = "which holds 0, and differences as large as the number itself"
+        return Outcome("undecided", f"{words}{interval}, {blind}", found)
     if found.holds_zero or abs(found.value) <= found.half + hair:
         return Outcome("agrees", f"{words}{interval}, which holds 0", found)
     reason = f"{words}{interval}" + (f": beyond the margin of {show(found.margin)}" if found.margin else "")
@@ -185,9 +190,9 @@ def old_outcome(claim: Claim, ours: Summary) -> str:
 
 
 def worst(outcomes: Sequence[str]) -> str:
-    """The outcome of a claim from those of its evidence: the worst of what could be judged. Where nothing could, "not
-    run" while there is something to run."""
-    for status in ("worse", "differs", "agrees", "better", "not run"):
+    """The outcome of a claim from those of its evidence: the worst of what could be judged. Where nothing could,
+    "undecided" or "not run" while more runs could change that."""
+    for status in ("worse", "differs", "agrees", "better", "undecided", "not run"):
         if status in outcomes:
             return status
     return "not comparable"

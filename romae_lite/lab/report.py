@@ -5,18 +5,18 @@ Joins CLAIMS and STATEMENTS with the records under results/; holds no number of 
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .claims import CLAIMS, Claim
-from .outcomes import JUDGED, OUTCOMES, STATUSES, Outcome, counted, in_units, old_outcome, outcome
+from .outcomes import JUDGED, LEAST, OUTCOMES, STATUSES, Outcome, counted, in_units, old_outcome, outcome
 from .planned import Planned, command_of
 from .records import Loaded, Record, load_all, results_dir, select
 from .statements import Judged, all_judged
 from .subjects import EXPERIMENTS, experiment
 from .summary import Summary, summarise
 
-MARKS = dict(zip(STATUSES, ("✓", "▲", "✗", "≠", "∥", "–", "?", "“”"), strict=True))
+MARKS = dict(zip(STATUSES, ("✓", "▲", "✗", "≠", "~", "∥", "–", "?", "“”"), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ def _planned_command(claim: Claim) -> str:
         if tier == "paper"
     }
     chosen = min(changes, key=lambda preset: (len(changes[preset]), preset != "paper"))
-    seeds = range(max((count for preset, count, *_ in kind.campaign if preset == chosen), default=1))
+    seeds = range(max([count for preset, count, *_ in kind.campaign if preset == chosen] + [LEAST]))
     planned = Planned(experiment=claim.experiment, preset=chosen, seed=0, overrides=changes[chosen])
     return planned.command_for(seeds)
 
@@ -170,8 +170,22 @@ def cell_name(claim: Claim) -> str:
     return claim.row if claim.column.lower() in claim.title.lower() else f"{claim.row}, {claim.column}"
 
 
+def status_words(row: Row) -> str:
+    """The outcome; a number of which there are runs, but none by the paper's whole protocol, is not called unrun."""
+    status = row.outcome.status
+    return "not run in full" if status == "not run" and row.ours is not None else status
+
+
 def our_text(summary: Summary | None, claim: Claim) -> str:
-    return "" if summary is None else f"{claim.show_ours(summary)}, n = {summary.n}"
+    """Mean, interval and n; the runs themselves where they are few and the interval ends at an impossible error."""
+    if summary is None:
+        return ""
+    if summary.low is not None and summary.low < 0 <= min(summary.values) and summary.n < 6:
+        scale = float(f"1e{claim.exponent}")
+        each = ", ".join(f"{value / scale:.3g}" for value in sorted(summary.values))
+        mean = replace(summary, low=None, high=None)
+        return f"{claim.show_ours(mean)} (single runs {each}), n = {summary.n}"
+    return f"{claim.show_ours(summary)}, n = {summary.n}"
 
 
 def _could_see(row: Row) -> str:
@@ -199,7 +213,7 @@ def scoreboard_text(experiments: Sequence[str] | None = None, root: Path | None 
     for heading, group in by_table(found).items():
         lines += [heading, "-" * len(heading)]
         for row in (row for row in group if not row.claim.quoted):
-            status = f"{MARKS[row.outcome.status]} {row.outcome.status}"
+            status = f"{MARKS[row.outcome.status]} {status_words(row)}"
             ours = our_text(row.ours, row.claim) + (f" ({row.tier})" if row.tier not in ("", "paper") else "")
             lines.append(f"  {status:<17} {cell_name(row.claim):<44} paper {row.claim.show():<20} {ours}".rstrip())
             if row.own:

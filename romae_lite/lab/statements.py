@@ -115,14 +115,15 @@ def _statements() -> tuple[Statement, ...]:
             sentence="RoMAE interpolates irregular series as well as specialised models, or better.",
             evidence=(
                 Lead("table-7-romae-tiny-synthetic-mse", ("table-7-hetvae-synthetic-mse",), level=True),
-                "table-7-romae-tiny-synthetic-mse", "table-7-romae-tiny-spirals-rmse",
-                "table-7-romae-tiny-stored-notebook-spirals-rmse", "table-7-romae-tiny-table-physionet-mse",
+                "table-7-romae-tiny-synthetic-mse", "table-7-romae-tiny-table-physionet-mse",
                 "table-7-romae-tiny-text-of-sec-6-physionet-mse",
             ),
-            remark="Only RoMAE's own number on spirals could be judged, taken as the error to the clean curve from "
-            "noisy points; the paper does not say so, and chapter 05 has a reading that would fit it better. The "
-            "comparison with other models could not: theirs on spirals are very probably in another unit, on "
-            "normalised data, and HeTVAE's synthetic series probably on another grid.",
+            beside=("table-7-romae-tiny-spirals-rmse", "table-7-romae-tiny-stored-notebook-spirals-rmse"),
+            remark="The comparisons with other models could not be made: theirs on spirals are very probably in "
+            "another unit, on normalised data, HeTVAE's synthetic series probably on another grid, and PhysioNet's "
+            "score hangs on typing errors. RoMAE's own number on spirals came out worse, taken as the error to the "
+            "clean curve from noisy points; the paper does not say so, and chapter 05 has a reading that would fit it "
+            "better. It says nothing about other models and stands beside.",
         ),
         Statement(
             id="uea", part="irregular series", source="Section 5.4, Table 6", title="Classification (UEA)",
@@ -131,7 +132,8 @@ def _statements() -> tuple[Statement, ...]:
             evidence=tuple(
                 Lead(f"table-6-{name}-romae-tiny", _quoted(f"table-6-{name}"), level=True) for name in UEA
             ),
-            remark="Table 12's settings were chosen on the test sets, by the authors.",
+            remark="Table 12's settings were chosen on the test sets, by the authors. BasicMotions, with forty test "
+            "cases, is at its ceiling: MiniRocket names all of them as well, so that it tells no methods apart.",
         ),
         Statement(
             id="pendulum", part="irregular series", source="Section 5.4, Table 5", title="Regression (pendulum)",
@@ -239,7 +241,7 @@ def _lead(lead: Lead, claims: Mapping[str, Claim], ours: Mapping[str, Summary | 
         return Evidence(text, Outcome("not run", "one side has no run of the paper's protocol, or neither has"))
     counts = [mine.n] + ([] if rival.quoted else [ours[rival.id].n])
     if min(counts) < LEAST:
-        return Evidence(text, Outcome("not run", f"{min(counts)} of the {LEAST} runs that an interval takes"))
+        return Evidence(text, Outcome("undecided", f"{min(counts)} of the {LEAST} runs that an interval takes"))
     half = half_width([over_runs(mine), *theirs, of_the_test_set(claim.cases, mine.mean, them)])
     gap = mine.mean - them
     found = Difference(gap, half, replace(claim, value=them).allowed)

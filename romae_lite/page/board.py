@@ -24,6 +24,7 @@ from ..lab.report import (
     joined,
     our_text,
     problem_lines,
+    status_words,
     summary_line,
     summary_of,
 )
@@ -33,7 +34,7 @@ from ..lab.summary import Summary
 from ..lab.verify import ELSEWHERE, numerics
 from ..training import NUMERICS
 from . import deviations
-from .lab_record import budget_words, commit_words
+from .lab_record import budget_words, commit_words, show
 from .palette import colour_css
 
 OCTAVES = 5  # the axis goes from 1/32 to 32
@@ -47,7 +48,7 @@ CHIP = """
  border:1.5px solid var(--tone,var(--line));background:color-mix(in srgb,var(--tone,transparent) 14%,transparent)}
 .romae-chip:is(.agrees,.better){--tone:var(--pst-color-success,#1a7f37)}
 .romae-chip:is(.worse,.differs){--tone:var(--pst-color-danger,#c62828)}
-.romae-chip.not-comparable{--tone:var(--pst-color-warning,#9a6700)}
+.romae-chip:is(.not-comparable,.undecided){--tone:var(--pst-color-warning,#9a6700)}
 """
 STYLE = (
     CHIP
@@ -158,7 +159,7 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
     parts = [
         f'<div class="romae-board"><style>{colour_css(".romae-board")}{STYLE}</style>',
         f'<p class="whole">{_text(claims_line(claims))}</p><p class="small">{_text(summary_line(rows))}</p>',
-        _verified(root), _numerics(loaded.records), _problems(loaded, root), _key(),
+        _verified(root), _numerics(loaded.records, rows), _problems(loaded, root), _key(),
         '<section data-tab="The claims"><h3 class="tab">The claims</h3>', _head(),
         *(_claim(claim, by_id, cells) for claim in claims), "</section>",
         '<section data-tab="Appendix B.4 and counts"><h3 class="tab">Appendix B.4 and counts of parameters</h3>',
@@ -324,10 +325,10 @@ def _key() -> str:
 # Rows -----------------------------------------------------------------------------------------------------------------
 
 
-def chip(status: str, reason: str = "") -> str:
+def chip(status: str, reason: str = "", words: str = "") -> str:
     title = f' title="{_text(reason)}"' if reason else ""
     mark = f'<span aria-hidden="true">{MARKS[status]}</span>'
-    return f'<span class="romae-chip {status.replace(" ", "-")}"{title}>{mark} {status}</span>'
+    return f'<span class="romae-chip {status.replace(" ", "-")}"{title}>{mark} {words or status}</span>'
 
 
 def _claim(judged: Judged, by_id: Mapping[str, Row], cells) -> str:
@@ -362,9 +363,10 @@ def _cell(row: Row, rows: Iterable[Row], pages: str, style: str = "cell") -> str
     if row.own:
         numbers += f" · own settings ({budget(row.own_records)}) {our_text(row.own, claim)}"
     name = cell_name(claim) if style == "row" else f"{claim.table}, {cell_name(claim)}"
+    marked = chip(row.outcome.status, row.outcome.reason, status_words(row))
     return (
         f'<details class="{style}" id="{claim.id}" data-outcome="{row.outcome.status}"><summary><span class="grid">'
-        f'<span class="name">{_text(name)}</span><span>{chip(row.outcome.status, row.outcome.reason)}</span>'
+        f'<span class="name">{_text(name)}</span><span>{marked}</span>'
         f"{_strip([row], {claim.id: best} if best else {})}"
         f'<span class="numbers">{_text(numbers)}</span></span></summary>{_facts(row, best, pages)}</details>'
     )
@@ -387,6 +389,8 @@ def _facts(row: Row, best: Claim | None, pages: str) -> str:
     for title, records in behind:
         if records:
             facts.append((title, _runs(records)))
+    if row.tier == "reduced":
+        facts.append(("Reduced because", _text(_reduced(row))))
     if also := _also(row):
         facts.append(("Says more", _text(also)))
     if row.command or row.own_command:
@@ -424,6 +428,13 @@ def _runs(records: Iterable[Record]) -> str:
         f"{_time(seconds)} in all",
     ]  # fmt: skip
     return _text(f"{'; '.join(parts)}. Commits: {commits}.")
+
+
+def _reduced(row: Row) -> str:
+    """What of the paper's preset the shown runs change, as the settings are called."""
+    changed = {k: v for r in row.records for k, v in r.planned.overrides if k not in row.claim.where}
+    preset = row.records[0].preset
+    return f"preset {preset}" + "".join(f"; {name}={show(value)}" for name, value in changed.items())
 
 
 def _time(seconds: float) -> str:
@@ -472,7 +483,8 @@ def _change(row: Row, pages: str) -> str:
     """What could turn the outcome."""
     status, claim = row.outcome.status, row.claim
     if status == "not comparable":
-        return "Scores of both sides on the same prepared data, against targets that no typing error decides."
+        targets = ", against targets that no typing error decides" if claim.experiment == "physionet" else ""
+        return f"Scores of both sides on the same prepared data{targets}."
     if status == "unknown":
         return "A copy of the paper's figure with its numbers."
     if row.tier != "paper":
@@ -481,7 +493,7 @@ def _change(row: Row, pages: str) -> str:
         needs = f" It takes {claim.needs} (an estimate)." if claim.needs else ""
         return _text(f"A run of the paper's protocol, whose command stands above.{needs}")
     parts = []
-    if row.ours.n < LEAST:
+    if row.ours.n < LEAST and not is_count(claim):
         parts.append(_text(f"More runs: {row.ours.n} have no interval. {REPEATED}"))
     elif row.outcome.difference.half and row.ours.n < 10 and not is_count(claim):
         parts.append(_text(f"More runs would narrow the interval, which rests on {row.ours.n}."))
@@ -514,23 +526,27 @@ def _verified(root: Path) -> str:
         return ""
     last = max(note["when"] for note in notes)[:10]
     fine = sum(bool(note.get("ok")) for note in notes)
+    first = sum("first " in note.get("compared", "") for note in notes)
+    whole = len(notes) - first
+    done = f"{whole} were run again to the end" if whole else "no score was made again"
+    words = f"Last verified {last}: of {len(notes)} records {done}, of {first} the first entries of the history"
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)
-    words = f"Last verified: {last}; of {len(notes)} records run again {fine} came out within the tolerance"
+    words += f"; {fine} came out within the tolerance"
     if largest is not None:
         words += f", the largest relative difference {largest:.1e}" if largest else ", without any difference"
-    first = sum("first " in note.get("compared", "") for note in notes)
-    how = (
-        f": {len(notes) - first} of them to the end, with their scores; {first} for the first entries of their history"
-    )
-    return f'<p class="small">{_text(words + how)}. {_text(REPEATED)}</p>'
+    return f'<p class="small">{_text(words)}. {_text(REPEATED)}</p>'
 
 
-def _numerics(records: Sequence[Record]) -> str:
-    """How many records today's code can be held against."""
+def _numerics(records: Sequence[Record], rows: Iterable[Row]) -> str:
+    """How many records today's code can be held against, and which of the paper's numbers rest on others."""
     today = sum(numerics(record) == NUMERICS for record in records)
     if today == len(records):
         return ""
-    return f'<p class="small">{_text(OLDER.format(older=len(records) - today, all=len(records)))}</p>'
+    words = OLDER.format(older=len(records) - today, all=len(records))
+    old = [row.claim for row in rows if row.tier == "paper" and any(numerics(r) != NUMERICS for r in row.records)]
+    if found := list(dict.fromkeys(f"{claim.table}, {cell_name(claim)}" for claim in old if not is_count(claim))):
+        words += f" Runs of the paper's protocol among them: {'; '.join(found)}."
+    return f'<p class="small">{_text(words)}</p>'
 
 
 def _problems(loaded, root: Path) -> str:

@@ -278,7 +278,10 @@ def _runs(groups: list[list[Record]]) -> str:
     if not groups:
         return _box("<p>No record yet.</p>")
     changed = any(not record.committed for group in groups for record in group)
-    note = "<p>“changed”: files of the package differed from that commit when the run began.</p>" if changed else ""
+    note = (
+        "<p>“changed”: files of the package differed from that commit when the run began. Such runs are in the means "
+        "of this page; the scoreboard does not judge them.</p>"
+    ) * changed
     return _box(note + "".join(map(_group, groups)))
 
 

@@ -35,8 +35,9 @@ class Spirals(Masked):
         ("paper", 5),
         ("best", 5),
         ("best", 5, {"n_train": 200, "epochs": 250}),
-        ("page", 1),
+        ("page", 1, {"epochs": 2}),
         ("page", 1, {"counts": "fixed"}),
+        ("page", 1),
         ("text", 5),
     )
     deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D10", "D13", "D14", "D35", "D37")

@@ -1,7 +1,7 @@
 """The hero: points of a spiral that the reader adds, drags and removes, and a model in the page that asks anywhere.
 
-Two models of one size draw it: one trained with any number of visible points, one with always thirty. How far each is
-from the best possible is recorded on the test set, for every number of points.
+Two models of one size draw it: one trained with any number of visible points, one with always thirty, for half as long.
+How far each is from the best possible is recorded on the test set, for every number of points.
 """
 
 import math
@@ -27,8 +27,9 @@ from .data import GRID, NOISE, A, B, generate
 from .experiment import Spirals
 
 SCRIPT = Path(__file__).with_suffix(".js")
-COMMAND = "python -m romae_lite run spirals --preset page --seeds 0"
+COMMAND = "python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2"
 MODELS = {"varying": "any number of points", "fixed": "always 30 points"}  # in training
+CHANGES = {"varying": {"epochs": 2}, "fixed": {"counts": "fixed"}}  # of the preset "page"
 
 COUNTS = (3, 5, 8, 12, 16, 20, 25, 30, 35, 45, 60, 74)
 WEIGHTS = 95_000  # more do not fit beside a record
@@ -66,13 +67,18 @@ def errors(exp: Spirals, model: nn.Module, tokens: Tokens, shown: Tensor, asked:
     return np.stack([(found - clean).square().mean((1, 2)).numpy() for found in (curve.double(), best)])
 
 
+def runs(model: str, root: Path | None) -> list[Record]:
+    """Of one of MODELS, the recorded runs."""
+    return Spirals.page().replace(**CHANGES[model]).records(root)
+
+
 def finding(root: Path | None = None) -> dict[str, float | str]:
     """What recorded runs say, for the book's text; empty where they are missing.
 
     Errors are over the Bayes-optimal one, as ratios of root mean squares: least and most from 5 to 74 visible points,
     and those of models that were trained with 30 points only, at a few and at many.
     """
-    varying = next(iter(Spirals.page().records(root)), None)
+    varying = next(iter(runs("varying", root)), None)
     thirty = always_thirty(root)
     if varying is None or not thirty:
         return {}
@@ -91,12 +97,12 @@ def always_thirty(root: Path | None = None) -> dict:
 
     The same model trained with a fixed number, if it was recorded; else the preset "best", on the six test spirals
     that each of its runs keeps, on the paper's grid of angles."""
-    if same := Spirals.page().replace(counts="fixed").records(root):
+    if same := runs("fixed", root):
         on = f"{same[0].config['n_test']:,} test spirals, one run"
         return {"ratio": ratios(same[0].arrays), "on": on, "which": "such a"}
-    square, runs = np.zeros((2, len(COUNTS))), Spirals.best().records(root)
+    square, others = np.zeros((2, len(COUNTS))), Spirals.best().records(root)
     spirals = 0
-    for arrays in (run.arrays for run in runs):
+    for arrays in (run.arrays for run in others):
         if arrays["counts"].tolist() != list(COUNTS):
             return {}
         for clean, order, *curves in zip(*(arrays[n] for n in ("clean", "order", "romae", "bayes")), strict=True):
@@ -107,7 +113,7 @@ def always_thirty(root: Path | None = None) -> dict:
     if not spirals:
         return {}
     found = np.sqrt(square[0] / square[1]).tolist()
-    on = f"{spirals} test spirals, {len(runs)} run" + "s" * (len(runs) > 1)
+    on = f"{spirals} test spirals, {len(others)} run" + "s" * (len(others) > 1)
     return {"ratio": dict(zip(COUNTS, found, strict=True)), "on": on, "which": "another, larger"}
 
 
@@ -209,20 +215,21 @@ def explorable(
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "page", and of the same with always 30 points, where it is there."""
 
-    def draw(runs: list[Drawable]) -> Explorable:
-        named = dict(zip(MODELS, runs, strict=False))
+    def draw(found: list[Drawable]) -> Explorable:
+        named = dict(zip(MODELS, found, strict=False))
         models = {name: model_of(*run) for name, run in named.items()}
-        first = runs[0][0]
+        first = found[0][0]
         targets = "the clean curves" if first.config.get("targets") == "clean" else "the noisy points"
-        source = f"{first.parameters:,} weights, one run on {first.config['n_train']:,} spirals with {targets} as "
-        source += f"targets; {first.config['n_test']:,} test spirals; "
+        source = (
+            f"{first.parameters:,} weights; one run, {first.config['epochs']} × {first.config['n_train']:,} spirals "
+        )
+        source += f"with {targets} as targets; {first.config['n_test']:,} test spirals; "
         thirty = always_thirty(root)
         if thirty:
-            source += f"dots: models trained with always 30 points ({thirty['on']}); "
+            source += f"dots: {thirty['which']} model that always saw 30 points ({thirty['on']}); "
         source += f"to repeat it: {first.command}."
         scale = first.planned.build().scale
         arrays = {name: arrays for name, (_, arrays) in named.items()}
         return explorable(models, arrays, scale, source, thirty)
 
-    groups = [Spirals.page().replace(counts=counts).records(root) for counts in MODELS]
-    return drawn("hero", "Spirals", COMMAND, groups, draw, root)
+    return drawn("hero", "Spirals", COMMAND, [runs(model, root) for model in MODELS], draw, root)
