@@ -162,7 +162,8 @@ def test_two_runs_have_no_interval_and_precisions_are_told_apart(tmp_path, monke
     metrics = {"rmse_clean": 0.5, "rmse_noisy": 0.1, "rmse_authors": 0.1}
     make = lambda seed, root=tmp_path, **more: made_up_record(seed=seed, root=root, **more)  # noqa: E731
     make(0, metrics=metrics)
-    make(1, metrics=metrics | {"rmse_clean": 0.25}, commit="abcdef0123+")
+    make(1, metrics=metrics | {"rmse_clean": 0.25})
+    make(3, metrics=metrics | {"rmse_clean": 9.0}, commit="abcdef0123+")  # shown, and no part of the mean
     make(1, metrics=metrics | {"rmse_clean": 4.0}, settings={"precision": "bf16"}, precision="bf16")
     html = page_of("spirals")["runs"]
     assert "mean, n = 2" in html and "0.375" in html  # fp32 counts where a seed has both

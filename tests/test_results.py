@@ -511,3 +511,12 @@ def test_table_shows_means_and_escapes():
     assert str(shown) == repr(shown)
     with pytest.raises(ValueError, match="2 columns"):
         Table(("a", "b"), (("c",),))
+
+
+def test_one_run_of_a_seed_counts_and_uncommitted_ones_only_where_there_are_no_others():
+    made = lambda seed, **changes: made_up_record(seed=seed, metrics={"mse": 1.0}, **changes)  # noqa: E731
+    whole, half = made(1), made(1, settings={"precision": "bf16"}, precision="bf16")
+    later, changed = made(3), made(0, commit="abcdef0+")
+    assert records.counted([later, half, changed, whole]) == [whole, later]
+    assert records.counted([half, whole]) == records.counted([whole, half]) == [whole]
+    assert records.counted([changed]) == [changed] and records.counted([]) == []

@@ -20,7 +20,7 @@ from ..rope import PositionEncoding
 from ..tokens import Tokens
 from ..training import PRECISIONS, Recipe, fit, seeded_build
 from .planned import plain
-from .records import Record, load_all
+from .records import Record, counted, load_all
 from .subjects import EXPERIMENTS, recorders
 
 MANY = 10**7  # no whole number among the settings is larger: a slip would fill the memory
@@ -67,6 +67,7 @@ class Experiment:
     campaign: ClassVar[tuple[tuple, ...]] = ()
     encodings: ClassVar[tuple] = ()  # its part in the study of position encodings: `lab.encodings.Task`s
     deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
+    meanings: ClassVar[dict[str, str]] = {}  # of metrics, or of parts of their names, that do not say it themselves
     repeatable: ClassVar[bool] = True  # whether a second run makes the same numbers; times do not
 
     epochs: int = setting(1, "passes over the training set", low=1)
@@ -162,13 +163,11 @@ class Experiment:
     def records(self, root: Path | None = None) -> list[Record]:
         """The recorded runs of this setting, one for each seed, in the order of the seeds.
 
-        They may differ in what is `neutral`: where a seed was run in several precisions, fp32 is taken. root: the
-        folder of the records, by default `results_dir()`.
+        They may differ in what is `neutral`; `records.counted` says which count. root: the folder of the records, by
+        default `results_dir()`.
         """
         mine = self.protocol(plain(self.config(), "config"))
-        runs = [r for r in load_all(root, self.name).records if self.protocol(r.config) == mine]
-        of_seed = {r.seed: r for r in sorted(runs, key=lambda r: r.precision == "fp32")}
-        return [of_seed[seed] for seed in sorted(of_seed)]
+        return counted(r for r in load_all(root, self.name).records if self.protocol(r.config) == mine)
 
     def recipe(self, samples: int) -> Recipe:
         """The settings of the optimiser for a training set of so many samples."""

@@ -20,7 +20,7 @@ from typing import Any
 from ..lab import runs
 from ..lab.claims import CLAIMS
 from ..lab.planned import command_of
-from ..lab.records import TIERS, Record, load_all
+from ..lab.records import TIERS, Record, counted, load_all
 from ..lab.settings import budget, setting_values
 from ..lab.subjects import experiment, modules
 from ..lab.summary import Summary, decimals_for, summarise
@@ -279,9 +279,13 @@ def _runs(groups: list[list[Record]]) -> str:
         return _box("<p>No record yet.</p>")
     changed = any(not record.committed for group in groups for record in group)
     note = (
-        "<p>“changed”: files of the package differed from that commit when the run began. Such runs are in the means "
-        "of this page; the scoreboard does not judge them.</p>"
+        "<p>“changed”: files of the package differed from that commit when the run began. Such runs count for "
+        "means where there are no others; the scoreboard does not judge them.</p>"
     ) * changed
+    meanings = experiment(groups[0][0].experiment).meanings
+    if meanings:
+        terms = "; ".join(f"<code>{_text(key)}</code>: {_text(words)}" for key, words in meanings.items())
+        note += f"<p>{terms}.</p>"
     return _box(note + "".join(map(_group, groups)))
 
 
@@ -296,9 +300,9 @@ def _group(records: list[Record]) -> str:
     changed = [(k, v) for k, v in first.planned.overrides if k not in cls.neutral and v != getattr(usual, k)]
     settings = (first.preset, *(f"{k}={show(v)}" for k, v in changed))
     name, runs_of = " ".join(f"<code>{_text(t)}</code>" for t in settings), f"runs of {' '.join(settings)}"
-    counted = {r.seed: r for r in sorted(records, key=lambda r: r.precision == "fp32")}  # as `Experiment.records`
+    chosen = counted(records)
     keys = [] if first.tier == "smoke" else metrics_of(first.experiment, records)
-    sums = {key: summarise(r.metrics[key] for r in counted.values() if key in r.metrics) for key in keys}
+    sums = {key: summarise(r.metrics[key] for r in chosen if key in r.metrics) for key in keys}
     columns = {"seed": [str(r.seed) for r in records]}
     for key, summary in sums.items():
         digits = decimals_for(summary.mean, 4)
@@ -325,7 +329,7 @@ def _group(records: list[Record]) -> str:
     table = f'<table class="runs"><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{_foot(sums, columns)}</table>'
     return (
         f"<h3>{name}</h3><p>{_text('; '.join(notes))}.</p>{_wide(table, runs_of)}"
-        f"{_metrics(counted.values(), keys) if keys else ''}<details><summary>Command</summary>"
+        f"{_metrics(chosen, keys) if keys else ''}<details><summary>Command</summary>"
         f"<pre>{_text(command_of(r.planned for r in records))}</pre></details>"
     )
 
@@ -378,10 +382,10 @@ def _metrics(records: Iterable[Record], shown: list[str]) -> str:
     names = [key for key in dict.fromkeys(k for r in records for k in r.metrics) if key not in shown]
     if not names:
         return ""
-    items = "".join(
-        f"<li><code>{_text(key)}</code> {summarise(r.metrics[key] for r in records if key in r.metrics).text()}</li>"
-        for key in names[:LISTED]
-    )
+    items = ""
+    for key in names[:LISTED]:
+        of = summarise(r.metrics[key] for r in records if key in r.metrics)
+        items += f"<li><code>{_text(key)}</code> {of.text()}{f', n = {of.n}' * (of.n < len(records))}</li>"
     more = f"<p>{len(names) - LISTED} more stand in the records.</p>" if len(names) > LISTED else ""
     return f'<details><summary>{len(names)} more metrics</summary><ul class="metrics">{items}</ul>{more}</details>'
 

@@ -263,7 +263,6 @@ def recorded(*settings: Experiment, least: int = 3) -> Recorded:
     if not settings:
         raise TypeError("recorded() needs at least one experiment")
     found = [(setting, setting.records()) for setting in settings]
-    found = [(setting, [run for run in runs if run.committed] or runs) for setting, runs in found]
     enough = [pair for pair in found if len(pair[1]) >= least]
     chosen, runs = enough[0] if enough else max(found, key=lambda pair: len(pair[1]))
     first, other = settings[0].config(), chosen.config()

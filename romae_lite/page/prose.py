@@ -8,7 +8,7 @@ from functools import cache
 
 from ..lab.outcomes import JUDGED, STATUSES
 from ..lab.planned import assignment
-from ..lab.records import Record, load_all, results_dir, select
+from ..lab.records import Record, counted, load_all, results_dir, select
 from ..lab.report import Row, claims_line, joined, our_text, summary_of
 from ..lab.statements import Judged, all_judged
 from ..lab.subjects import experiment
@@ -70,7 +70,7 @@ def _runs(words: str) -> tuple[str, list[Record]]:
     name, preset, metric, *changes = words.split()
     wanted = experiment(name).preset(preset).replace(**dict(map(assignment, changes)))
     found = select(load_all(experiment=name).records, name, preset=preset)
-    return metric, [record for record in found if wanted.protocol(record.config) == wanted.protocol(wanted.config())]
+    return metric, counted(r for r in found if wanted.protocol(r.config) == wanted.protocol(wanted.config()))
 
 
 def recorded(words: str) -> str:

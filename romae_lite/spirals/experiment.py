@@ -40,6 +40,18 @@ class Spirals(Masked):
         ("page", 1),
         ("text", 5),
     )
+    meanings = {
+        "rmse_clean": "root mean squared error to the clean curve, a coordinate",
+        "rmse_noisy": "to the noisy points, where the noise alone makes 0.1",
+        "rmse_authors": "the authors' formula, the root of a sum over 100 spirals, over 100, to the noisy points; the "
+        "noise alone makes 0.095",
+        "…_trial_std": "its spread over batches of 100 spirals",
+        "…_spiral_mean and …_spiral_std": "mean and spread over single spirals",
+        "…_authors": "on the authors' own hundred spirals",
+        "…_clean_inputs": "shown points without noise",
+        "…_beyond": "asked for five points beyond as well",
+        "…_bayes, …_lstsq, …_spline": "of other predictors on the same points",
+    }
     deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D10", "D13", "D14", "D35", "D37")
 
     epochs: int = setting(500, "passes over the training set (Table 19; the paper's text says 400)", low=1)

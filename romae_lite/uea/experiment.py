@@ -74,6 +74,12 @@ class UEA(Classification):
         )
         for dataset in ("LSST", "CharacterTrajectories")
     )  # fmt: skip
+    meanings = {
+        "accuracy_train_mode": "scored with dropout at work, as the authors' script does (D27)",
+        "f1_macro": "mean of the classes' F-scores, each class alike",
+        "accuracy_majority": "of always naming the commonest class",
+        "accuracy_minirocket": "of MiniRocket with a linear classifier on the same dropped series",
+    }
     deviations = (
         "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30", "D36", "D41", "D42",
         "D43", "D46",
