@@ -132,7 +132,7 @@ class ModelConfig:
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention with rotated queries and keys (paper Eq. 1 and 4). No biases.
+    """Multi-head self-attention with rotated queries and keys (paper Eq. 1, Sec. 3.1 and 4). No biases.
 
     Scores are divided by sqrt(head_dim), as the authors' code does (deviation D2: their Eq. 1 says d_model).
     """

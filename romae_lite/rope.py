@@ -1,4 +1,4 @@
-"""Continuous axial p-RoPE: frequencies -> angles -> rotate, three pure functions (paper Sec. 3.1 and 4, Eq. 2-4).
+"""Continuous axial p-RoPE: frequencies -> angles -> rotate, three pure functions (paper Sec. 3.1 and 4).
 
 RoPE turns pairs of channels of queries and keys by an angle proportional to the token's position, so that the score of
 two tokens depends on the difference of their positions only. Nothing in it asks positions to be integers: here they are

@@ -201,7 +201,8 @@ def patchify(
     Returns values (B, N, prod(patch) * C) and positions (B, N, n), float64, in row-major order of the patches.
 
     Raises ValueError where a patch does not divide its dimension, and where it is larger than 1 along a dimension whose
-    coordinates are not equally spaced: patches would then cover unequal stretches (Proposition 4.1).
+    coordinates are not equally spaced (Proposition 4.1): a patch has one position, and how far apart its points are
+    would be lost.
     """
     array = checks.tensor("array", array)
     checks.wholes("patch", patch, 1)
@@ -234,7 +235,8 @@ def patchify(
         if step > 1 and not torch.allclose(gaps, gaps.mean(), rtol=1e-6, atol=2 * rounding):
             raise ValueError(
                 f"patch[{i}] is {step} along an irregular dimension (gaps from {gaps.min():.4g} to {gaps.max():.4g}); "
-                "it must be 1 there, since patches must hold equal stretches (Proposition 4.1)"
+                "it must be 1 there (Proposition 4.1): a patch has one position, and how far apart its points are "
+                "would be lost"
             )
         axes.append(points.view(-1, step).mean(1))
     values = rearrange(array, _pattern(n), **{f"p{i}": step for i, step in enumerate(patch)})

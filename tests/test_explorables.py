@@ -113,9 +113,9 @@ def test_rmse_where_nothing_is_hidden():
     assert math.isnan(spirals.spiral_rmse(data, 0, len(COUNTS) - 1, "romae"))
 
 
-def test_turn_is_read_off_the_curve():
+def test_spirals_are_named_by_their_kind():
     turns = [spiral["turn"] for spiral in spirals.payload(arrays())["spirals"]]
-    assert turns == ["counter-clockwise", "clockwise", "counter-clockwise"]
+    assert turns == ["outward", "inward", "outward"]
 
 
 @pytest.mark.parametrize("dim", [2, 8, 16, 60])
@@ -191,7 +191,7 @@ def of(chapter: str, name: str, *values):
 
 # Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics, settings. No model was asked.
 RECORDED = {
-    "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}),
+    "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
     "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "light_curve": ("elasticc", "small", of("elasticc", "made_up"), {"f1_macro": 0.5}),
@@ -203,7 +203,7 @@ RECORDED = {
     "position_scale": ("frequencies", "small", of("frequencies", "arrays", 1.0), of("frequencies", "metrics", 1, 0)),
 }
 NOT_DRAWN = {  # kept for other figures
-    "spirals": {"theta", "chirality"}, "moving_tokens": {"grid", "bias", "absolute"},
+    "spirals": {"theta"}, "moving_tokens": {"grid", "bias", "absolute"},
 }  # fmt: skip
 
 

@@ -63,7 +63,9 @@ def test_irregular_dimension_needs_patch_one():
     """Proposition 4.1."""
     times = torch.tensor([0.0, 0.1, 0.5, 0.6])
     film = torch.rand(1, 4, 6, 1)
-    with pytest.raises(ValueError, match=r"patch\[0\] is 2 along an irregular dimension .*Proposition 4\.1"):
+    with pytest.raises(
+        ValueError, match=r"patch\[0\] is 2 along an irregular dimension .*Proposition 4\.1.*one position"
+    ):
         patchify(film, (2, 3), [times, None])
     values, positions = patchify(film, (1, 3), [times, None])
     assert values.shape == (1, 8, 3)

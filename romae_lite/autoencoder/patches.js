@@ -15,7 +15,7 @@ function explorable(root, data, kit) {
       const gaps = data.times.slice(1, size).map((t, k) => t - data.times[k]), mean = gaps.reduce((a, b) => a + b, 0) / gaps.length;
       if (gaps.some(gap => Math.abs(gap - mean) > 1e-6 * mean))
         return `patch[0] is ${step} along an irregular dimension (gaps from ${short(Math.min(...gaps))} to ${short(Math.max(...gaps))}); `
-          + "it must be 1 there, since patches must hold equal stretches (Proposition 4.1)";
+          + "it must be 1 there (Proposition 4.1): a patch has one position, and how far apart its points are would be lost";
     }
     return "";
   }

@@ -3,7 +3,7 @@ function explorable(root, data, kit) {
   const {patients, channels, grid, horizon, scale} = data, last = patients[0].shown.length - 1;
   const models = [
     {id: "romae", name: "RoMAE", colour: "var(--romae-blue)", width: 2.5, dash: ""},
-    {id: "linear", name: "straight lines", colour: "var(--romae-vermillion)", width: 1.75, dash: "6 4"},
+    {id: "linear", name: "straight lines", colour: "var(--romae-green)", width: 1.75, dash: "6 4"},
     {id: "mean", name: "channel means", colour: "var(--romae-grey)", width: 1.5, dash: "1.5 3.5"}];
 
   // --- errors of all hidden values, for every level ------------------------------------------------------------------
@@ -48,7 +48,7 @@ function explorable(root, data, kit) {
     .romae-explorable .pt-legend>button{display:flex;align-items:center;gap:.6em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left;font-size:.93em}
     .romae-explorable .pt-legend>button svg{width:30px;height:10px;flex:none}
     .romae-explorable .pt-legend b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
-    .romae-explorable .pt-legend>button[aria-pressed=false]{text-decoration:line-through}
+    .romae-explorable .pt-legend>button[aria-pressed=false]>:not(svg){opacity:.74}
     .romae-explorable .pt-legend>button[aria-pressed=false] svg{opacity:.25}
     .romae-explorable .pt-panel{margin:.15rem 0}`));
   const patientButtons = patients.map((_, i) => kit.button(`Patient ${i + 1}`, {class: "romae-button"}, () => pick(i)));

@@ -1,4 +1,4 @@
-"""Two tokens on a line: their score depends on how far apart they are, and on nothing else (paper Eq. 3).
+"""Two tokens on a line: their score depends on how far apart they are, and on nothing else (paper Sec. 3.1).
 
 A query and a key of one head, drawn pair by pair as the hands of small clocks. The page turns both vectors to their
 positions and takes the dot product of what comes out, as attention does; nowhere does it form the difference of the

@@ -64,12 +64,13 @@ def everywhere(exp: Spirals, model: nn.Module, tokens: Tokens, observed: Tensor)
 def payload(arrays: Mapping[str, np.ndarray]) -> dict:
     """What the page needs, as JSON: S spirals of N points, predictions for K numbers of observed points.
 
-    arrays: clean, noisy (S, N, 2); order (S, N) int, in which points are revealed; counts (K,) int, increasing;
-    romae, bayes (S, K, N, 2), the prediction at every point given the first counts[k] points of the order. Predictions
-    are sent as differences from the clean curve, which are small. ValueError names what is missing or misshapen.
+    arrays: clean, noisy (S, N, 2); chirality (S,) int, 1 where a spiral winds inward, which the authors call clockwise;
+    order (S, N) int, in which points are revealed; counts (K,) int, increasing; romae, bayes (S, K, N, 2), the
+    prediction at every point given the first counts[k] points of the order. Predictions are sent as differences from
+    the clean curve, which are small. ValueError names what is missing or misshapen.
     """
-    found = checked(arrays, {"order": "N"}, clean="S N 2", noisy="S N 2", order="S N", counts="K",
-                    romae="S K N 2", bayes="S K N 2")  # fmt: skip
+    found = checked(arrays, {"order": "N", "chirality": 2}, clean="S N 2", noisy="S N 2", chirality="S", order="S N",
+                    counts="K", romae="S K N 2", bayes="S K N 2")  # fmt: skip
     (S, N), counts, order = found["order"].shape, found["counts"].astype(int), found["order"]
     if (np.diff(counts) <= 0).any() or counts[0] < 1 or counts[-1] > N:
         raise ValueError(f"counts is {counts.tolist()}; expected increasing numbers from 1 to {N}")
@@ -78,9 +79,7 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
     clean, noisy, *predictions = (np.rint(found[name] * SCALE).astype(int) for name in ("clean", "noisy", *MODELS))
     spirals = []
     for s in range(S):
-        x, y = (clean[s] - clean[s].mean(0)).T
-        turn = np.sum(x[:-1] * y[1:] - x[1:] * y[:-1])  # twice the area swept
-        spiral = {"turn": "counter-clockwise" if turn > 0 else "clockwise", "order": order[s].tolist()}
+        spiral = {"turn": "inward" if found["chirality"][s] else "outward", "order": order[s].tolist()}
         spiral |= {"clean": clean[s].ravel().tolist(), "noisy": noisy[s].ravel().tolist()}
         for name, prediction in zip(MODELS, predictions, strict=True):
             spiral[name] = (prediction[s] - clean[s]).reshape(len(counts), -1).tolist()
