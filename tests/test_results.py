@@ -513,10 +513,11 @@ def test_table_shows_means_and_escapes():
         Table(("a", "b"), (("c",),))
 
 
-def test_one_run_of_a_seed_counts_and_uncommitted_ones_only_where_there_are_no_others():
+def test_one_run_of_a_seed_counts_and_uncommitted_ones_only_where_others_are_few():
     made = lambda seed, **changes: made_up_record(seed=seed, metrics={"mse": 1.0}, **changes)  # noqa: E731
     whole, half = made(1), made(1, settings={"precision": "bf16"}, precision="bf16")
-    later, changed = made(3), made(0, commit="abcdef0+")
-    assert records.counted([later, half, changed, whole]) == [whole, later]
+    others, changed = [made(3), made(4)], made(0, commit="abcdef0+")
+    assert records.counted([*others, half, changed, whole]) == [whole, *others]
+    assert records.counted([others[0], changed, whole]) == [changed, whole, others[0]]  # two have no interval
     assert records.counted([half, whole]) == records.counted([whole, half]) == [whole]
     assert records.counted([changed]) == [changed] and records.counted([]) == []

@@ -160,14 +160,17 @@ class Experiment:
         """Of a config, what makes a run another one: all settings but those that change its speed alone."""
         return {name: value for name, value in cls.completed(config).items() if name not in cls.neutral}
 
-    def records(self, root: Path | None = None) -> list[Record]:
+    def records(self, root: Path | None = None, every: bool = False) -> list[Record]:
         """The recorded runs of this setting, one for each seed, in the order of the seeds.
 
         They may differ in what is `neutral`; `records.counted` says which count. root: the folder of the records, by
-        default `results_dir()`.
+        default `results_dir()`. every: of each seed one, also where code made it that nobody has committed.
         """
         mine = self.protocol(plain(self.config(), "config"))
-        return counted(r for r in load_all(root, self.name).records if self.protocol(r.config) == mine)
+        runs = [r for r in load_all(root, self.name).records if self.protocol(r.config) == mine]
+        if every:
+            return [counted(r for r in runs if r.seed == seed)[0] for seed in sorted({r.seed for r in runs})]
+        return counted(runs)
 
     def recipe(self, samples: int) -> Recipe:
         """The settings of the optimiser for a training set of so many samples."""

@@ -280,7 +280,7 @@ def _runs(groups: list[list[Record]]) -> str:
     changed = any(not record.committed for group in groups for record in group)
     note = (
         "<p>“changed”: files of the package differed from that commit when the run began. Such runs count for "
-        "means where there are no others; the scoreboard does not judge them.</p>"
+        "means where fewer than three others are there; the scoreboard does not judge them.</p>"
     ) * changed
     meanings = experiment(groups[0][0].experiment).meanings
     if meanings:

@@ -258,7 +258,7 @@ def recorded(*settings: Experiment, least: int = 3) -> Recorded:
     """The records of the first of these settings that has enough of them; of the richest where none has.
 
     A preset that was put right has fewer records at first than the one before: a page shows those then, and says so.
-    Runs of code that nobody has committed are left out where there are others.
+    `romae_lite.lab.records.counted` says which runs count.
     """
     if not settings:
         raise TypeError("recorded() needs at least one experiment")
