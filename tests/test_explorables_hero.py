@@ -162,7 +162,7 @@ def test_figure_and_finding_come_from_the_records(tmp_path):
     assert found.data["models"][1]["ratio"] == [4.0] * 12
     text = findings(tmp_path)
     assert len(text) == 1 and "1.50 to 1.50 times" in text[0] and "4.0 times with 12 points" in text[0]
-    assert "1,000 test spirals, one run" in text[0]
+    assert "1,000 test spirals, one run)" in text[0] and "one run of half as many passes)" in text[0]
 
 
 def test_counter_example_is_that_of_the_recorded_spirals(tmp_path):

@@ -98,7 +98,7 @@ def always_thirty(root: Path | None = None) -> dict:
     The same model trained with a fixed number, if it was recorded; else the preset "best", on the six test spirals
     that each of its runs keeps, on the paper's grid of angles."""
     if same := runs("fixed", root):
-        on = f"{same[0].config['n_test']:,} test spirals, one run"
+        on = f"{same[0].config['n_test']:,} test spirals, one run of half as many passes"
         return {"ratio": ratios(same[0].arrays), "on": on, "which": "such a"}
     square, others = np.zeros((2, len(COUNTS))), Spirals.best().records(root)
     spirals = 0
