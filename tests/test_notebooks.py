@@ -210,3 +210,12 @@ def test_papermill_names_a_wrong_parameter(tmp_path):
     assert len(errors) == 1 and "'epohcs'" in errors[0].evalue
     ran = [cell for cell in code(notebook) if cell.execution_count]
     assert len(ran) <= 5, "it went on to train before it looked at the parameters"
+
+
+@pytest.mark.parametrize(
+    ("stem", "words"), [("07_physionet", "records of the challenge"), ("09_uea", "the archive's series")]
+)
+def test_stored_outputs_are_of_real_data_where_these_may_be_shown(root, stem, words):
+    """Executed without the data a chapter shows made-up ones, and its text speaks of what is not to be seen."""
+    outputs = [cell.outputs for cell in code(nbformat.read(root / "notebooks" / f"{stem}.ipynb", as_version=4))]
+    assert words in str(outputs) and "made-up" not in str(outputs)

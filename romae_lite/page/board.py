@@ -68,7 +68,7 @@ STYLE = (
 .romae-board .row{border-bottom:1px solid var(--line)}
 .romae-board .row>summary{padding:.5em 0}
 .romae-board .row>summary:hover{background:color-mix(in srgb,currentColor 5%,transparent)}
-.romae-board .name::before{content:"▸";display:inline-block;width:1.1em;font-size:.85em;opacity:.7}
+.romae-board .name::before{content:"▸";display:inline-block;text-indent:0;width:1.1em;font-size:.85em;opacity:.7}
 .romae-board [open]>summary .name::before{content:"▾"}
 .romae-board .claim>summary .name{font-weight:620;padding-left:1.1em;text-indent:-.94em}
 .romae-board .body{padding:.1em 0 1em 1.1em}
