@@ -195,8 +195,8 @@ function explorable(root, data, kit) {
     for (let t = 0; t < count; t++) {
       const x = 1 + edge * (t % columns), y = 20 + edge * Math.floor(t / columns), odd = place(t).reduce((a, b) => a + b, 0) % 2, lit = t === state.token;
       parts.push(kit.svg("rect", {x, y, width: edge - 2, height: edge - 2, rx: edge > 20 ? 5 : 3,
-        style: lit ? "fill:var(--romae-vermillion)" : `fill:var(--romae-blue);fill-opacity:${odd ? 0.5 : 0.26}`}));
-      if (edge === 28) parts.push(kit.text(x + 13, y + 17, t, {"text-anchor": "middle", ...(lit ? {style: "fill:var(--romae-ground)"} : {})}));
+        style: lit ? "fill:var(--romae-vermillion);fill-opacity:0.3;stroke:var(--romae-vermillion);stroke-width:2" : `fill:var(--romae-blue);fill-opacity:${odd ? 0.5 : 0.26}`}));
+      if (edge === 28) parts.push(kit.text(x + 13, y + 17, t, {"text-anchor": "middle"}));
     }
     sequence.replaceChildren(...parts);
     heading.textContent = refusal() ? "patches, but no sequence: see the message" : "the sequence: patches, row by row";
