@@ -73,8 +73,9 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
 (() => {
   const places = "pre, .romae-figure, .wide, .romae-deviations, .table-wrapper, .pst-scrollable-table-container, .text_html, div.math, [style*='overflow-x']";
   const look = box => {
-    const rest = box.scrollWidth - box.clientWidth, scrolls = rest > 3 && /auto|scroll/.test(getComputedStyle(box).overflowX);
-    box.classList.toggle("romae-more-right", scrolls && box.scrollLeft < rest - 3);
+    const style = getComputedStyle(box), room = parseFloat(style.paddingRight) + 3; // a box whose padding alone is cut hides nothing
+    const rest = box.scrollWidth - box.clientWidth - room, scrolls = rest > 0 && /auto|scroll/.test(style.overflowX);
+    box.classList.toggle("romae-more-right", scrolls && box.scrollLeft < rest);
     box.classList.toggle("romae-more-left", scrolls && box.scrollLeft > 3);
   };
   const watched = new WeakSet();
