@@ -346,9 +346,14 @@ def test_an_axis_of_ratios():
 
 def test_last_verified_is_told_only_where_it_is_noted(tmp_path):
     assert "Last verified" not in board_html(tmp_path)
-    notes = {"spirals/paper-s0": {"when": "2026-11-22T10:00:00+00:00", "difference": 1e-5, "ok": True}}
+    start, end = "loss, first 1 of 50 history entries", "rmse_clean, whole run"  # as `verify` has them
+    note = {"when": "2026-11-22T10:00:00+00:00", "difference": 1e-5, "ok": True}
+    notes = {"spirals/paper-s0": note | {"compared": start}}
     (tmp_path / "verified.json").write_text(json.dumps(notes))
-    assert "Last verified 2026-11-22: of 1 records 1 were run again to the end" in board_html(tmp_path)
+    assert "Last verified 2026-11-22: of 1 records no score was made again" in board_html(tmp_path)
+    notes |= {"spirals/paper-s1": note | {"compared": f"{start}; {end}"}}
+    (tmp_path / "verified.json").write_text(json.dumps(notes))
+    assert "Last verified 2026-11-22: of 2 records 1 were run again to the end" in board_html(tmp_path)
 
 
 def test_page_filters_turns_and_opens_where_a_link_points(tmp_path, root, browser):

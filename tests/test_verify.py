@@ -79,6 +79,8 @@ def test_of_a_long_run_the_first_entry_is_compared():
     outcome = verify.again(load(planned.path))
     assert outcome.ok and [c.difference for c in outcome.comparisons] == [0, 0]
     assert f"first 1 of {len(outcome.record.history)} history" in outcome.text and "whole" not in outcome.text
+    to_the_end = verify.again(outcome.record, whole=True)
+    assert to_the_end.ok and "rmse_clean, whole run" in to_the_end.text
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     add.add_argument("--experiment", help="only this one's")
     add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
     add.add_argument("--seed", type=int, default=0, help="of the draw among records never verified")
+    add.add_argument("--whole", action="store_true", help="repeat long runs to the end as well")
     add.add_argument("--write", action="store_true", help="note in results/verified.json what was verified when")
     add.add_argument("--records", action="store_true", help="run nothing; look whether the records are whole")
 
@@ -198,8 +199,8 @@ def do_verify(options) -> int:
     from .verify import verify
 
     outcomes = verify(
-        options.experiment, sample=options.sample, seed=options.seed, budget=options.budget, write=options.write,
-        report=lambda line: print(line, flush=True),
+        options.experiment, sample=options.sample, seed=options.seed, budget=options.budget, whole=options.whole,
+        write=options.write, report=lambda line: print(line, flush=True),
     )  # fmt: skip
     return int(not all(outcome.ok for outcome in outcomes))
 

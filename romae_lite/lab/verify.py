@@ -98,14 +98,16 @@ def verify(
     sample: int = 5,
     seed: int = 0,
     budget: float = math.inf,
+    whole: bool = False,
     write: bool = False,
     report: Callable[[str], None] = lambda line: None,
 ) -> list[Outcome]:
     """Run up to ``sample`` records again, those first that were verified longest ago; ties are drawn by ``seed``.
 
     Records made by other numerics cannot be compared and are only counted. What needs data or a device that are not
-    here, or by its record more than half of what is left of ``budget`` seconds, is passed over. ``write`` notes in
-    results/verified.json when a record was verified, at which commit, what was compared and the largest difference.
+    here, or by its record more than half of what is left of ``budget`` seconds, is passed over. ``whole`` repeats long
+    runs to the end as well. ``write`` notes in results/verified.json when a record was verified, at which commit, what
+    was compared and the largest difference.
     """
     if sample < 1:
         raise ValueError(f"sample is {sample}; it must be at least 1")
@@ -127,10 +129,10 @@ def verify(
     for record in drawn:
         if len(outcomes) == sample:
             break
-        if 2 * cost(record) > end - time.monotonic():  # this machine may be slower, and data are drawn first
+        if 2 * cost(record, whole) > end - time.monotonic():  # this machine may be slower, and data are drawn first
             passed_over += 1
             continue
-        outcome = again(record, end)
+        outcome = again(record, end, whole)
         report(outcome.text)
         if outcome.comparisons or outcome.fault:
             outcomes.append(outcome)
@@ -154,16 +156,17 @@ def noted(outcome: Outcome) -> dict:
     }
 
 
-def cost(record: Record) -> float:
+def cost(record: Record, whole: bool = False) -> float:
     """Seconds that training took as far as it is repeated."""
-    return record.wall_seconds if record.wall_seconds <= SHORT else record.history[:ENTRIES][-1]["seconds"]
+    return record.wall_seconds if whole or record.wall_seconds <= SHORT else record.history[:ENTRIES][-1]["seconds"]
 
 
-def again(record: Record, end: float = math.inf) -> Outcome:
-    """Train once more with the settings of a record, at the latest until ``end`` by `time.monotonic`, and compare."""
+def again(record: Record, end: float = math.inf, whole: bool = False) -> Outcome:
+    """Train once more with the settings of a record, at the latest until ``end`` by `time.monotonic`, and compare: a
+    short run whole, a longer one as far as the first entry of its history unless ``whole``."""
     if not record.command.startswith("python "):
         return Outcome(record, reason="several processes shared it; only its own command repeats it")
-    exp, whole, entries = record.planned.build(), record.wall_seconds <= SHORT, []
+    exp, whole, entries = record.planned.build(), whole or record.wall_seconds <= SHORT, []
     if not exp.repeatable:
         return Outcome(record, reason="it holds times, which no second run repeats")
     device = "cpu" if record.device.startswith("cpu") else None

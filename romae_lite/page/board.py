@@ -460,10 +460,10 @@ def _commands(row: Row) -> str:
 
 
 def _deviations(row: Row) -> list[str]:
-    """Ids that the runs name, or, without runs, those of the experiment."""
+    """Ids that the runs name, and those that were found in the experiment since they were made."""
     ids = {d for record in row.records for d in record.deviations}
-    if not row.records and row.claim.experiment in EXPERIMENTS:
-        ids = set(EXPERIMENTS[row.claim.experiment].deviations)
+    if row.claim.experiment in EXPERIMENTS:
+        ids |= set(EXPERIMENTS[row.claim.experiment].deviations)
     return sorted(ids, key=lambda d: int(d[1:]))
 
 
@@ -526,8 +526,8 @@ def _verified(root: Path) -> str:
         return ""
     last = max(note["when"] for note in notes)[:10]
     fine = sum(bool(note.get("ok")) for note in notes)
-    first = sum("first " in note.get("compared", "") for note in notes)
-    whole = len(notes) - first
+    whole = sum("whole run" in note.get("compared", "") for note in notes)
+    first = len(notes) - whole
     done = f"{whole} were run again to the end" if whole else "no score was made again"
     words = f"Last verified {last}: of {len(notes)} records {done}, of {first} the first entries of the history"
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)

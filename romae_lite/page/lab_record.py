@@ -297,8 +297,11 @@ def _group(records: list[Record]) -> str:
     first = records[0]
     cls = experiment(first.experiment)
     usual = cls.preset(first.preset)  # a setting that says what the preset says anyway is no change
-    changed = [(k, v) for k, v in first.planned.overrides if k not in cls.neutral and v != getattr(usual, k)]
-    settings = (first.preset, *(f"{k}={show(v)}" for k, v in changed))
+    told = [(k, v) for k, v in first.config.items() if k in cls.variants]  # always: which row of the paper it is
+    told += [
+        (k, v) for k, v in first.planned.overrides if k not in cls.neutral | cls.variants and v != getattr(usual, k)
+    ]
+    settings = (first.preset, *(f"{k}={show(v)}" for k, v in told))
     name, runs_of = " ".join(f"<code>{_text(t)}</code>" for t in settings), f"runs of {' '.join(settings)}"
     chosen = counted(records)
     keys = [] if first.tier == "smoke" else metrics_of(first.experiment, records)
