@@ -21,7 +21,7 @@ from romae_lite.lab.outcomes import (
     outcome,
     worst,
 )
-from romae_lite.lab.statements import PARTS, STATEMENTS, Lead, Statement, judge
+from romae_lite.lab.statements import PARTS, STATEMENTS, Lead, Statement, Within, judge
 from romae_lite.lab.summary import Summary, summarise
 from romae_lite.page import prose
 from romae_lite.page.later import LATER, later_markdown
@@ -207,6 +207,9 @@ def test_every_piece_of_evidence_exists():
             if isinstance(piece, str):
                 assert not IDS[piece].quoted
                 continue
+            if isinstance(piece, Within):
+                assert not IDS[piece.cell].quoted and piece.larger != piece.than
+                continue
             assert not IDS[piece.ahead].quoted and piece.of
             assert len(piece.of) == 1 or all(IDS[other].quoted for other in piece.of)
             assert piece.ahead not in piece.of
@@ -266,6 +269,40 @@ def test_the_strongest_of_several_quoted_methods_counts():
     known = {c.id: c for c in (mine, *others)}
     (piece,) = judge(statement, known, {mine.id: summarise((0.49, 0.5, 0.51))}, {}).evidence
     assert piece.outcome.status == "worse" and "ahead of 0.45" in piece.text
+
+
+def judged_of(evidence, records=(), ours=None):
+    mine = claim("0.50")
+    rival = replace(claim("0.60"), id="rival", quoted=True)
+    statement = Statement(id="s", title="t", sentence="s", source="x", part=PARTS[0], evidence=evidence)
+    runs = {mine.id: summarise(ours)} if ours else {mine.id: None}
+    return judge(statement, {mine.id: mine, "rival": rival}, runs, {}, {mine.id: list(records)})
+
+
+def test_an_idle_piece_is_shown_and_decides_nothing():
+    cell, ours = claim("0.50").id, (0.49, 0.50, 0.51)
+    idle, telling = Lead(cell, ("rival",), idle="it is at its ceiling"), Lead(cell, ("rival",))
+    alone = judged_of((idle,), ours=ours)
+    assert alone.status not in ("agrees", "better") and alone.share == "0 of 0 judged"
+    assert alone.evidence[0].outcome.status == "agrees" and "at its ceiling" in alone.evidence[0].outcome.reason
+    both = judged_of((idle, telling), ours=ours)
+    assert both.status == "agrees" and both.share == "1 of 1 judged" and "decides nothing" in both.result
+
+
+@pytest.mark.parametrize(
+    ("gaps", "status"),
+    [((), "not run"), ((0.2, 0.3), "undecided"), ((0.2, 0.3, 0.25), "agrees"), ((-0.2, 0.3, 0.0), "differs")],
+)
+def test_one_metric_beyond_another_is_told_run_by_run(tmp_path, gaps, status):
+    """Pairs: what a run adds to both of its metrics is no part of the interval."""
+    from conftest import made_up_record
+
+    records = [
+        made_up_record("spirals", "paper", i, None, tmp_path, metrics={"a": 10.0**i + gap, "b": 10.0**i})
+        for i, gap in enumerate(gaps)
+    ]
+    piece = Within(claim("0.50").id, "a", "b", "a is beyond b")
+    assert judged_of((piece,), records).status == status
 
 
 # In sentences ---------------------------------------------------------------------------------------------------------

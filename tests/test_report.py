@@ -49,7 +49,7 @@ def test_without_records_every_claim_is_not_run(tmp_path):
 
 def test_paper_tier_records_are_judged(tmp_path):
     for seed, value in enumerate((0.036, 0.040, 0.044)):
-        save(tmp_path, "spirals", {"rmse_clean": value, "rmse_authors": 0.1}, seed=seed)
+        save(tmp_path, "spirals", {"rmse_clean": value, "rmse_authors_authors": 0.1}, seed=seed)
     found = row(tmp_path, SPIRALS)
     assert found.outcome.status == "worse" and found.tier == "paper"
     assert (found.ours.mean, found.ours.n) == (pytest.approx(0.04), 3)
@@ -63,11 +63,11 @@ def test_a_number_of_another_recipe_is_judged_by_runs_of_that_recipe(tmp_path):
     """The stored notebook's checkpoint fits the text of D.7, Table 7's row has Table 19 (D35)."""
     notebook = "table-7-romae-tiny-stored-notebook-spirals-rmse"
     for seed in range(3):
-        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors": 0.1}, seed=seed)
+        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors_authors": 0.1}, seed=seed)
     assert row(tmp_path, notebook).outcome.status == "not run"
     assert row(tmp_path, notebook).command.endswith("run spirals --preset text --seeds 0-4")
     for seed in range(3):
-        save(tmp_path, "spirals", {"rmse_clean": 0.03, "rmse_authors": 0.11}, seed=seed, preset="text")
+        save(tmp_path, "spirals", {"rmse_clean": 0.03, "rmse_authors_authors": 0.11}, seed=seed, preset="text")
     found = row(tmp_path, notebook)
     assert (found.outcome.status, found.ours.mean, found.tier) == ("worse", pytest.approx(0.11), "paper")
     assert row(tmp_path, SPIRALS).ours.mean == pytest.approx(0.04)  # Table 19 where both recipes were run
@@ -210,7 +210,7 @@ class Page(HTMLParser):
 
 def test_html_shows_every_claim_once_with_words_for_colours(tmp_path):
     for seed in range(3):
-        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors": 0.1}, seed=seed)
+        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors_authors": 0.1}, seed=seed)
         save(tmp_path, "spirals", {"rmse_clean": 0.016}, seed=seed, preset="best")
     (tmp_path / "spirals" / "<b>&.json").write_text("{")
     page = Page(scoreboard_html(root=tmp_path))
@@ -285,7 +285,7 @@ class Board(Page):
 
 def filled(root):
     for seed in range(3):
-        save(root, "spirals", {"rmse_clean": 0.04, "rmse_authors": 0.1, "rmse_clean_bayes": 0.015}, seed=seed)
+        save(root, "spirals", {"rmse_clean": 0.04, "rmse_authors_authors": 0.1, "rmse_clean_bayes": 0.015}, seed=seed)
         save(root, "spirals", {"rmse_clean": 0.016}, seed=seed, preset="best")
         save(root, "position", {"mse": 0.06 + 1e-3 * seed}, seed=seed)
         save(root, "position", {"mse": 200.0 + seed}, seed=seed, settings={"cls": False})

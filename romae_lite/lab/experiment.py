@@ -57,7 +57,7 @@ class Experiment:
 
     name: ClassVar[str]
     chapter: ClassVar[int] = 99  # where it is told; experiments are listed in this order
-    # preset -> tier of its records: "own" is our settings on the whole data set, "smoke" proves that the code runs
+    # preset -> tier of its records: "own" is our settings, "smoke" proves that the code runs
     tiers: ClassVar[dict[str, str]] = {"paper": "paper", "best": "own", "quick": "smoke"}
     # settings that change a run's speed, not its protocol
     neutral: ClassVar[frozenset[str]] = frozenset({"precision", "compile"})

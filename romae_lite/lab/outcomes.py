@@ -19,6 +19,7 @@ LEAST = 3  # runs that have an interval
 OUTCOMES = ("agrees", "better", "worse", "differs", "undecided", "not comparable", "not run")
 STATUSES = (*OUTCOMES, "unknown", "quoted")  # the last two are no claims about a number of ours
 JUDGED = OUTCOMES[:4]
+APART = ("worse", "differs", "undecided")  # ours is not the paper's number, or nobody can tell yet
 
 
 class Part(NamedTuple):

@@ -27,7 +27,7 @@ from .planned import Planned, plain, results_dir
 SCHEMA = 1
 TIERS = (
     "paper",  # the paper's protocol on the whole data set
-    "own",  # our settings, whole data set, at the same cost or lower
+    "own",  # our settings; the data budget, which may be larger, is named wherever they are shown
     "reduced",  # not the paper's protocol in full: fewer epochs, samples, another setting; it says of what
     "ablation",  # our settings with something changed: for a chapter to show, never beside a claim
     "smoke",  # proves that the code runs; never shown as a result

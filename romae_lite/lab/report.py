@@ -27,7 +27,7 @@ class Row:
     outcome: Outcome
     before: str  # what the rule before this one says; "" where there is no run of the paper's protocol
     ours: Summary | None  # the paper's protocol; where there is none, a reduced run, which gives no outcome
-    own: Summary | None  # our own settings on the whole data set: shown beside, never judged
+    own: Summary | None  # our own settings: shown beside, never judged
     records: tuple[Record, ...]  # behind ``ours``
     own_records: tuple[Record, ...]
     tier: str  # of ``ours``: "paper", "reduced" or ""
@@ -135,7 +135,9 @@ def summary_line(rows: Iterable[Row]) -> str:
 def claims_line(judged: Sequence[Judged]) -> str:
     """The outcome of the whole in one sentence: of the claims in words."""
     found = [claim.status for claim in judged]
-    return f"Of {len(found)} claims of the paper: {counted(found)}."
+    forced = [claim.statement.title for claim in judged if claim.statement.forced and claim.status in JUDGED]
+    words = f" Forced by the paper's input: “{'”, “'.join(forced)}”." if forced else ""
+    return f"Of {len(found)} claims of the paper: {counted(found)}.{words}"
 
 
 def problem_lines(loaded: Loaded, root: Path) -> list[str]:
@@ -180,9 +182,9 @@ def our_text(summary: Summary | None, claim: Claim) -> str:
     """Mean, interval and n; the runs themselves where they are few and the interval ends at an impossible error."""
     if summary is None:
         return ""
-    if summary.low is not None and summary.low < 0 <= min(summary.values) and summary.n < 6:
+    if summary.scattered:
         scale = float(f"1e{claim.exponent}")
-        each = ", ".join(f"{value / scale:.3g}" for value in sorted(summary.values))
+        each = replace(summary, values=tuple(value / scale for value in summary.values)).each
         mean = replace(summary, low=None, high=None)
         return f"{claim.show_ours(mean)} (single runs {each}), n = {summary.n}"
     return f"{claim.show_ours(summary)}, n = {summary.n}"

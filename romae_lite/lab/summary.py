@@ -25,6 +25,16 @@ class Summary:
     std: float | None
     values: tuple[float, ...]
 
+    @property
+    def scattered(self) -> bool:
+        """Few runs of what is never negative, with an interval that is: their values say more than it does."""
+        return self.low is not None and self.low < 0 <= min(self.values) and self.n < 6
+
+    @property
+    def each(self) -> str:
+        """The runs, smallest first: "0.0587, 0.152, 3.33"."""
+        return ", ".join(f"{value:.3g}" for value in sorted(self.values))
+
     def text(self, scale: float = 1.0, decimals: int | None = None) -> str:
         """Like "0.0289 [0.0281, 0.0296]", in units of ``scale``; by default three significant digits."""
         if decimals is None:

@@ -159,7 +159,7 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
     parts = [
         f'<div class="romae-board"><style>{colour_css(".romae-board")}{STYLE}</style>',
         f'<p class="whole">{_text(claims_line(claims))}</p><p class="small">{_text(summary_line(rows))}</p>',
-        _verified(root), _numerics(loaded.records, rows), _problems(loaded, root), _key(),
+        _key(),
         '<section data-tab="The claims"><h3 class="tab">The claims</h3>', _head(),
         *(_claim(claim, by_id, cells) for claim in claims), "</section>",
         '<section data-tab="Appendix B.4 and counts"><h3 class="tab">Appendix B.4 and counts of parameters</h3>',
@@ -173,7 +173,8 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
             parts += [_cell(row, rows, pages, "row") for row in left]
     used = {row.claim.source for row in rows}
     legend = "; ".join(f"[{tag}] {_text(meaning)}" for tag, meaning in SOURCES.items() if tag in used)
-    parts.append(f'</section><p class="small">Where the paper\'s numbers were seen: {legend}.</p></div>')
+    parts.append(f'</section><p class="small">Where the paper\'s numbers were seen: {legend}.</p>')
+    parts += [_verified(root), _numerics(loaded.records, rows), _problems(loaded, root), "</div>"]
     if script:
         parts.append(f'<script src="{script}" defer></script>')
     return "\n".join(part for part in parts if part)

@@ -57,7 +57,7 @@ LABELS = {
 }  # fmt: skip
 DERIVED = {"warmup_share", "pretrain_warmup_share", "n_train"}  # shown as steps and as the size of the training set
 TIER_WORDS = {
-    "paper": "the paper's protocol", "own": "our own settings", "reduced": "less than the paper's protocol",
+    "paper": "the paper's protocol", "own": "our own settings", "reduced": "the paper's settings with something less or otherwise",
     "ablation": "our settings with something changed", "smoke": "proves that the code runs; no result",
 }  # fmt: skip
 
@@ -345,6 +345,8 @@ def _foot(sums: Mapping[str, Summary], columns: Iterable[str]) -> str:
     cells = ""
     for key in list(columns)[1:]:
         mean, _, interval = sums[key].text().partition(" ") if key in sums else ("", "", "")
+        if key in sums and sums[key].scattered:  # of what is never negative; the runs stand above
+            interval = "too scattered for an interval"
         cells += f'<td class="number">{mean}{_hint(interval)}</td>'
     words = "95 % interval" if n > 2 else "no interval of two"
     return f'<tfoot><tr><th scope="row">mean, n = {n}{_hint(words)}</th>{cells}</tr></tfoot>'

@@ -4,6 +4,7 @@ Each function takes the text of its role and gives plain text, from the records 
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
 from ..lab.outcomes import JUDGED, STATUSES
@@ -77,8 +78,11 @@ def recorded(words: str) -> str:
     """ "spirals best rmse_clean epochs=250" -> mean [interval] and n of a metric, over the records of a preset whose
     settings are those of the preset but for the ones named."""
     metric, found = _runs(words)
-    summary = summary_of(found, metric)
-    return f"{summary.text()}, n{NBSP}={NBSP}{summary.n}" if summary else MISSING
+    if not (summary := summary_of(found, metric)):
+        return MISSING
+    bare = replace(summary, low=None, high=None)
+    words = f"{bare.text()} (single runs {summary.each})" if summary.scattered else summary.text()
+    return f"{words}, n{NBSP}={NBSP}{summary.n}"
 
 
 def difference(words: str) -> str:
@@ -99,8 +103,8 @@ def difference(words: str) -> str:
 
 
 def claims_markdown(statuses: Iterable[str]) -> str:
-    """The claims in words that came out so, a line each: title, outcome, what the paper says, how much was judged, and
-    for those that were judged what a reader of the outcome has to know."""
+    """The claims in words that came out so, a line each: title, outcome, what the paper says, how much was judged, what
+    each judged piece of evidence came to, and what a reader of the outcome has to know."""
     statuses = list(statuses)
     for status in statuses:
         if status not in STATUSES:
@@ -111,8 +115,14 @@ def claims_markdown(statuses: Iterable[str]) -> str:
 
 def _line(judged: Judged) -> str:
     claim = judged.statement
-    remark = f" {claim.remark}" if judged.status in JUDGED and claim.remark else ""
-    said = (
-        f"- **{claim.title}** ({judged.status}). The claim: {claim.sentence} {judged.result}{remark} *{claim.source}.*"
+    more = [f"{piece.text}: {piece.outcome.reason}." for piece in judged.evidence if piece.outcome.status in JUDGED]
+    more += [claim.remark] * bool(judged.status in JUDGED and claim.remark)
+    said = " ".join(
+        [
+            f"- **{claim.title}** ({judged.status}). The claim: {claim.sentence}",
+            judged.result,
+            *more,
+            f"*{claim.source}.*",
+        ]
     )
     return said.replace(" %", f"{NBSP}%")

@@ -7,16 +7,27 @@ TARGET = (
     "which target is meant is not stated; no prediction comes closer to noisy points than their noise, 0.1, so it "
     "must be the clean curve (taken here), or other noise"
 )
-# the noise of the very test points of the notebook, which are seeded: 0.0987 by 0.949; of any others 0.1 by 0.949
-FLOORS = (0.0937, 0.1 * 9000**0.5 / 100)
+# the noise of the very test points of the notebook, which are seeded: 0.0987 by 0.949; ours answers the same spirals
+FLOORS = (0.0937, 0.0937)
 OTHERS = QUOTED | dict(note=UNITS, not_comparable=UNITS)
 CHECKPOINT = 0.0017  # of the notebook's error above its noise, 0.0234: 45 of 75 points per spiral are drawn
-FORMULA = "sqrt(SSE) / 100 against noisy points, as the authors' notebook computes it; the noise alone gives 0.0949"
-
+FORMULA = (
+    "sqrt(SSE) / 100 against noisy points, as the authors' notebook computes it, on the authors' own hundred test "
+    "spirals; their noise alone gives 0.0937"
+)
 TEXT_RECIPE = dict(epochs=400, lr=1e-3, batch=8)  # of D.7, which the 10,000 steps of the stored checkpoint fit
 NOTEBOOK = dict(
-    source="N", metric="rmse_authors", note=FORMULA, floor=FLOORS, draw=CHECKPOINT, optimum="", opponent="",
+    source="N", metric="rmse_authors_authors", note=FORMULA, floor=FLOORS, draw=CHECKPOINT, optimum="", opponent="",
     **TEXT_RECIPE,
+)  # fmt: skip
+READING = (
+    "D.7 adds noise to the training samples, so that its test inputs may be without: a reading of ours, found after "
+    "the fact"
+)
+CLEAN = NOTEBOOK | dict(metric="rmse_authors_authors_clean_inputs", note=f"the printed cell again. {READING}")
+SPREAD = dict(
+    metric="rmse_clean_spiral_mean_authors_clean_inputs", n=10, optimum="", opponent="",
+    note=f"the printed cell again, as a mean over the authors' hundred test spirals. {READING}", **TEXT_RECIPE,
 )  # fmt: skip
 
 CLAIMS = (
@@ -30,6 +41,8 @@ CLAIMS = (
             ("ContiFormer", OTHERS, "0.49 (0.06)"),
             ("RoMAE-tiny", dict(note=TARGET, n=10), "0.0183 (0.007)"),
             ("RoMAE-tiny, stored notebook", NOTEBOOK, "0.0965839"),
+            ("RoMAE-tiny, read with clean inputs", SPREAD, "0.0183 (0.007)"),
+            ("RoMAE-tiny, stored notebook, read with clean inputs", CLEAN, "0.0965839"),
         ),
     ),
     *table(
