@@ -88,6 +88,7 @@ def test_every_record_is_shown_once_with_its_seed(pages, name):
         usual = EXPERIMENTS[name].preset(record.preset)
         named = [(k, v) for k, v in record.planned.overrides if v != getattr(usual, k)]
         changed = {f"{k}={show(v)}" for k, v in named if k not in EXPERIMENTS[name].neutral}
+        changed |= {f"{k}={show(record.config[k])}" for k in EXPERIMENTS[name].variants}  # always told
         mine = [
             cells
             for heading, cells in rows

@@ -321,6 +321,9 @@ def test_roles_take_numbers_from_the_records(tmp_path, monkeypatch):
     assert prose.own("table-7-romae-tiny-spirals-rmse") == "0.0170, n = 1"
     assert prose.recorded("spirals best extra") == "2.00, n\u00a0=\u00a01"
     assert prose.recorded("spirals best extra epochs=3") == "4.00, n\u00a0=\u00a01"
+    for seed, value in enumerate((0.1, 0.2, 3.0)):  # its interval, 1.1 -+ 4.1, ends at errors that do not exist
+        made_up_record("spirals", "text", seed, None, tmp_path, metrics={"rmse_clean": value})
+    assert prose.recorded("spirals text rmse_clean") == "1.10 (single runs 0.1, 0.2, 3), n\u00a0=\u00a03"
     assert prose.outcome("pendulum") == "not run" and prose.outcome("table-5-romae-mse") == "not run"
     with pytest.raises(ValueError, match="cell is 'table-0'"):
         prose.ours("table-0")

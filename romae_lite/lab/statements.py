@@ -144,8 +144,8 @@ def _statements() -> tuple[Statement, ...]:
             remark="The comparisons with other models could not be made: theirs on spirals are very probably in "
             "another unit, on normalised data, HeTVAE's synthetic series probably on another grid, and PhysioNet's "
             "score hangs on typing errors. RoMAE's own number on spirals, taken as the error to the clean curve from "
-            "noisy points, came out worse; the paper does not say that it is that. A second reading is shown too. Neither "
-            "says anything about other models, and both stand beside.",
+            "noisy points, came out worse; the paper does not say that it is that. A second reading is shown too. "
+            "Neither says anything about other models, and both stand beside.",
         ),
         Statement(
             id="uea", part="irregular series", source="Section 5.4, Table 6", title="Classification (UEA)",

@@ -61,7 +61,7 @@ def encodings_html() -> str:
         parts.append(f"<ul>{''.join(f'<li>{text}</li>' for text in said)}</ul>")
     if any(s for _, s in found):
         parts.append(f'<figure><div class="wide">{picture(found)}</div><figcaption>{CAPTION}</figcaption></figure>')
-        parts.append(f'<div class="wide">{table(found, recorded)}</div>')
+        parts.append(f'<div class="wide">{table(found, recorded)}</div>{grid(found, recorded)}')
     else:
         parts.append("<p>No arm has been run yet, so there is nothing to show.</p>")
     if todo:
@@ -115,8 +115,7 @@ def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
         metric = html.escape(f"{title}: {METRICS[group[0][0].task.metric]}, {group[0][0].task.better} is better")
         body.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}">{metric}</th></tr>')
         for arm, summary in group:
-            rate = arm.rate(recorded)
-            chosen = "" if rate is None else f"{arm.planned(0, **rate).build().lr:g}"
+            chosen = chosen_rate(arm, recorded)
             score = "not run" if summary is None else f"{summary.text()}, n\u00a0=\u00a0{summary.n}"
             gap = against(arm, [a for a, _ in group], recorded)
             less = "" if gap is None else gap.text(decimals=decimals_for(summary.mean, 3)).replace("-", "−")
@@ -125,6 +124,39 @@ def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
             )
     head = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
     return f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+
+
+def chosen_rate(arm: Arm, recorded: Recorded) -> str:
+    """The learning rate, and whether it is the smallest or largest that was tried; "" before all were."""
+    rate = arm.rate(recorded)
+    if rate is None:
+        return ""
+    tried = [planned.build().lr for planned in arm.trials()]
+    lr = arm.planned(0, **rate).build().lr
+    end = {min(tried): ", the smallest tried", max(tried): ", the largest tried"}
+    return f"{lr:g}{end.get(lr, '')}"
+
+
+def grid(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
+    """What chose: every trial's last validation score, seed 0; the chosen one in bold."""
+    body = ""
+    for title, group in _tasks(found):
+        task = group[0][0].task
+        words = html.escape(f"{title}: {task.valid}, {task.better} is better")
+        body += f'<tr><th scope="rowgroup" colspan="2">{words}</th></tr>'
+        for arm, _ in group:
+            cells = []
+            for rate, planned in zip(arm.task.rates, arm.trials(), strict=True):
+                record = recorded.of(planned)
+                score = "not run" if record is None else f"{record.history[-1][arm.task.valid]:.4g}"
+                words = f"{planned.build().lr:g}: {score}"
+                cells.append(f"<b>{words}</b>" if rate == arm.rate(recorded) else words)
+            body += f"<tr><td>{html.escape(name_of(arm))}</td><td>{'; '.join(cells)}</td></tr>"
+    head = '<thead><tr><th scope="col">Encoding</th><th scope="col">Learning rate: validation score</th></tr></thead>'
+    return (
+        "<details><summary>The grid that chose the learning rates</summary>"
+        f'<div class="wide"><table class="dataframe">{head}<tbody>{body}</tbody></table></div></details>'
+    )
 
 
 def picture(found: list[tuple[Arm, Summary | None]]) -> str:

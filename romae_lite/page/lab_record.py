@@ -57,7 +57,8 @@ LABELS = {
 }  # fmt: skip
 DERIVED = {"warmup_share", "pretrain_warmup_share", "n_train"}  # shown as steps and as the size of the training set
 TIER_WORDS = {
-    "paper": "the paper's protocol", "own": "our own settings", "reduced": "the paper's settings with something less or otherwise",
+    "paper": "the paper's protocol", "own": "our own settings",
+    "reduced": "the paper's settings, with less of something or something else",
     "ablation": "our settings with something changed", "smoke": "proves that the code runs; no result",
 }  # fmt: skip
 
