@@ -1,5 +1,5 @@
 // The table of deviations: columns that sort, a filter, and rows that open to the whole entry, which stands further down
-// on the page. Without this script it is the plain table, whose numbers lead there.
+// on the page, folded. Without this script it is the plain table, whose numbers lead to entries in full.
 (() => {
   const box = document.querySelector(".romae-deviations");
   const body = box.querySelector("tbody");
@@ -63,6 +63,34 @@
       body.append(...rows.sort((a, b) => (up ? 1 : -1) * compare(a, b)));
     });
   });
+
+  // The entries in full, which the rows open to as well: folded until somebody asks for one, searches or prints.
+  const parts = [...new Set(rows.map((row) => {
+    const entry = document.getElementById(row.querySelector("th a").hash.slice(1));
+    return entry?.closest("section")?.parentElement.closest("section");
+  }))].filter((part) => part && !part.contains(box));
+  if (parts.length) {
+    const all = document.createElement("button");
+    all.type = "button";
+    all.className = "all";
+    all.textContent = "All entries in full, one after the other";
+    const unfold = () => { parts.forEach((part) => part.removeAttribute("hidden")); all.remove(); };
+    const asked = () => {
+      const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      if (!target || !parts.some((part) => part.contains(target))) return;
+      unfold();
+      target.scrollIntoView();
+    };
+    parts.forEach((part) => {
+      part.setAttribute("hidden", "until-found"); // a search in the page finds what is inside
+      part.addEventListener("beforematch", unfold);
+    });
+    all.addEventListener("click", unfold);
+    addEventListener("hashchange", asked);
+    addEventListener("beforeprint", unfold);
+    box.after(all);
+    asked();
+  }
 
   const form = document.createElement("form");
   const field = (name, control) => {

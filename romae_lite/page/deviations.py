@@ -31,6 +31,8 @@ STYLE = """
 .romae-deviations .romae-flag{margin-right:.4em}
 .romae-deviations th button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;
  cursor:pointer;text-align:left;text-decoration:underline dotted}
+.romae-deviations+button.all{font:inherit;font-size:.9em;color:inherit;background:none;cursor:pointer;
+ border:1px solid currentColor;border-radius:.35em;padding:.4em .8em;margin:.8em 0}
 .romae-deviations tr.whole td{padding:.2em 1em 1em 1.6em}
 .romae-deviations tr.whole :is(dl,dt,dd,p){font-size:1em;margin-top:.2em;margin-bottom:.2em}
 .romae-deviations form{display:flex;flex-wrap:wrap;gap:.5em 1em;align-items:end;font-size:.84em;margin:0 0 .8em}
