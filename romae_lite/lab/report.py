@@ -69,15 +69,16 @@ def _row(claim: Claim, records: Iterable[Record]) -> Row:
 def _one_setting(records: Iterable[Record], tier: str) -> list[Record]:
     """Records of one tier that differ in nothing but the seed, one per seed.
 
-    Where several settings were recorded: the preset named like the tier or "best", then the one with most seeds; the
-    result never decides.
+    Where several settings were recorded: of our own those that have an interval first; the preset named like the tier
+    or "best", then the one with most seeds. The result never decides.
     """
     groups: dict[tuple, dict[int, Record]] = {}
     for record in (r for r in records if r.tier == tier):
         setting = experiment(record.experiment).protocol(record.config)
         key = (record.preset not in (tier, "best"), record.preset, repr(sorted(setting.items())))
         groups.setdefault(key, {}).setdefault(record.seed, record)
-    chosen = min(groups, key=lambda key: (key[0], -len(groups[key]), key), default=None)
+    few = lambda key: tier == "own" and len(groups[key]) < LEAST  # noqa: E731
+    chosen = min(groups, key=lambda key: (few(key), key[0], -len(groups[key]), key), default=None)
     return [] if chosen is None else list(groups[chosen].values())
 
 

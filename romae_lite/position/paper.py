@@ -13,7 +13,8 @@ CLAIMS = (
         "Table 1", "Position reconstruction, test MSE",
         dict(experiment="position", metric="mse", n=5, **SQUARED),
         (
-            ("with [CLS]", dict(cls=True, needs="half a minute of an H100 a run")),
+            ("with [CLS]", dict(cls=True, needs="half a minute of an H100 a run, or one (tiny), three (small) "
+                                  "or five hours (base) of a CPU core")),
             ("no [CLS]", dict(cls=False, better="equal", draw=DRAW, margin_share=0.0, **EXACT,
                                note="every token of the input is the same, so that without "
                               "[CLS] no model can do better than the variance of the positions")),
