@@ -290,18 +290,21 @@ def test_an_idle_piece_is_shown_and_decides_nothing():
 
 
 @pytest.mark.parametrize(
-    ("gaps", "status"),
-    [((), "not run"), ((0.2, 0.3), "undecided"), ((0.2, 0.3, 0.25), "agrees"), ((-0.2, 0.3, 0.0), "differs")],
-)
-def test_one_metric_beyond_another_is_told_run_by_run(tmp_path, gaps, status):
-    """Pairs: what a run adds to both of its metrics is no part of the interval."""
+    ("ratios", "status"),
+    [
+        ((), "not run"), ((5.0, 6.0), "undecided"), ((5.0, 6.0, 5.5), "agrees"), ((1.1, 1.2, 1.15), "differs"),
+        ((1.0, 2.0, 4.0), "undecided"),
+    ],
+)  # fmt: skip
+def test_how_many_times_one_metric_is_another_is_told_run_by_run(tmp_path, ratios, status):
+    """Ratios within a run: that runs differ in size is no part of the interval."""
     from conftest import made_up_record
 
     records = [
-        made_up_record("spirals", "paper", i, None, tmp_path, metrics={"a": 10.0**i + gap, "b": 10.0**i})
-        for i, gap in enumerate(gaps)
+        made_up_record("spirals", "paper", i, None, tmp_path, metrics={"a": ratio * 10.0**i, "b": 10.0**i})
+        for i, ratio in enumerate(ratios)
     ]
-    piece = Within(claim("0.50").id, "a", "b", "a is beyond b")
+    piece = Within(claim("0.50").id, "a", "b", 2.0, "a is beyond b")
     assert judged_of((piece,), records).status == status
 
 

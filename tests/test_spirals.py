@@ -118,6 +118,19 @@ def test_five_points_beyond_are_asked_as_the_authors_notebook_does():
     assert found["rmse_clean_beyond"] == pytest.approx(float((noise + 1).square().mean().sqrt()), rel=1e-6)
 
 
+def test_the_best_possible_error_hardly_grows_beyond_the_points_shown():
+    """So that an error that does grow there says something of a model: the bound of the claim is above the optimum's."""
+    from romae_lite.lab.statements import BEYOND as BOUND
+
+    longer = authors(points=80)[torch.arange(100).repeat(3)]
+    hidden = torch.rand(len(longer), 80, generator=torch.Generator().manual_seed(3)) < 0.6
+    hidden[:, 75:] = True
+    best = bayes(longer.positions[..., 0].numpy(), longer.values.double().numpy(), ~hidden.numpy())
+    error = (best - longer.aux["clean"].numpy()) ** 2
+    among = error[:, :75][hidden[:, :75].numpy()].mean()
+    assert 1 < (error[:, 75:].mean() / among) ** 0.5 < 0.75 * BOUND
+
+
 def test_irregular_angles_are_each_spirals_own():
     tokens = generate(200, rng(2), irregular=True)
     theta = tokens.positions[..., 0]

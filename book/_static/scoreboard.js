@@ -38,6 +38,8 @@
       tab.tabIndex = i === to ? 0 : -1;
     });
     part.parentElement.hidden = to !== 0;
+    const here = rows.filter((row) => !row.closest("section").hidden);
+    outcome.replaceChildren(...["all", ...new Set(here.flatMap(outcomes))].map((name) => new Option(name)));
     show();
   }
 
@@ -48,9 +50,10 @@
     select.addEventListener("input", show);
     return [select, make("label", {}, name, select)];
   };
-  const kinds = (key) => [...new Set(rows.map((row) => row.dataset[key]).filter(Boolean))];
-  const [part, partLabel] = choice("Part of the paper", kinds("part"));
-  const [outcome, outcomeLabel] = choice("Outcome", kinds("outcome"));
+  // A claim has an outcome, and so has every number in it: either is found.
+  const outcomes = (row) => [row, ...row.querySelectorAll("[data-outcome]")].map((node) => node.dataset.outcome);
+  const [part, partLabel] = choice("Part of the paper", [...new Set(rows.map((row) => row.dataset.part).filter(Boolean))]);
+  const [outcome, outcomeLabel] = choice("Outcome, of a claim or a number in it", []);
   const open = make("button", { type: "button", textContent: "Open all" });
   open.addEventListener("click", () => {
     const opening = open.textContent === "Open all";
@@ -66,8 +69,8 @@
   function show() {
     const here = rows.filter((row) => !row.closest("section").hidden);
     for (const row of here) {
-      const fits = (select, value) => select.value === "all" || value === undefined || select.value === value;
-      row.hidden = !(fits(part, row.dataset.part) && fits(outcome, row.dataset.outcome));
+      const fits = (select, values) => select.value === "all" || values.includes(select.value);
+      row.hidden = !(fits(part, [row.dataset.part ?? part.value]) && fits(outcome, outcomes(row)));
     }
     for (const group of box.querySelectorAll(".group")) {
       let next = group.nextElementSibling, any = false;

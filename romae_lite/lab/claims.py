@@ -70,6 +70,7 @@ class Claim:
     optimum: str = ""  # of the records' metrics, <metric>_<optimum> is the best possible predictor's
     opponent: str = ""  # and <metric>_<opponent> the strongest other method's
     also: tuple[str, ...] = ()  # other metrics of the same runs that say more, shown beside
+    reading: bool = False  # another reading of a cell that stands above it: counted apart
     better_before: str = ""  # what ``better`` was under the rule of before November 2026, where that differs
 
     @property

@@ -139,8 +139,7 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
             return Outcome("agrees", f"{words}, {sure}", found)
         return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
     if found.holds_zero and found.half > abs(claim.value):
-        blind = "which holds 0, and differences as large as the number itself"
-        return Outcome("undecided", f"{words}{interval}, {blind}", found)
+        return Outcome("undecided", f"{words}{interval}: too wide to say", found)
     if found.holds_zero or abs(found.value) <= found.half + hair:
         return Outcome("agrees", f"{words}{interval}, which holds 0", found)
     reason = f"{words}{interval}" + (f": beyond the margin of {show(found.margin)}" if found.margin else "")

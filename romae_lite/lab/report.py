@@ -121,7 +121,8 @@ def summary_line(rows: Iterable[Row]) -> str:
     rows = list(rows)
     parts = []
     for what, group in (
-        ("numbers", [row for row in rows if not is_count(row.claim)]),
+        ("numbers", [row for row in rows if not is_count(row.claim) and not row.claim.reading]),
+        ("second readings", [row for row in rows if row.claim.reading]),
         ("counts of parameters", [row for row in rows if is_count(row.claim)]),
     ):
         statuses = [row.outcome.status for row in group if row.outcome.status in OUTCOMES]
@@ -176,7 +177,7 @@ def cell_name(claim: Claim) -> str:
 def status_words(row: Row) -> str:
     """The outcome; a number of which there are runs, but none by the paper's whole protocol, is not called unrun."""
     status = row.outcome.status
-    return "not run in full" if status == "not run" and row.ours is not None else status
+    return "run otherwise" if status == "not run" and row.ours is not None else status
 
 
 def our_text(summary: Summary | None, claim: Claim) -> str:
@@ -231,4 +232,4 @@ def scoreboard_text(experiments: Sequence[str] | None = None, root: Path | None 
     if problems := problem_lines(loaded, root):
         lines += ["Not used:", *(f"  {line}" for line in problems), ""]
     lines += [] if experiments else [claims_line(all_judged(found))]
-    return "\n".join([*lines, summary_line(found)])
+    return "\n".join([*lines, *textwrap.wrap(summary_line(found), 138)])

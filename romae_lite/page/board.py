@@ -164,7 +164,7 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
         *(_claim(claim, by_id, cells) for claim in claims), "</section>",
         '<section data-tab="Appendix B.4 and counts"><h3 class="tab">Appendix B.4 and counts of parameters</h3>',
         '<p class="small">Appendix B.4 scores one checkpoint at many frequencies; its numbers describe what is lost. '
-        "Counts of parameters are arithmetic: counted as the paper counts them.</p>", _head(),
+        "Counts of parameters are arithmetic: counted as the paper counts them.</p>", _head("Number"),
     ]  # fmt: skip
     for heading, group in by_table(rows).items():
         left = [row for row in group if not row.claim.quoted and row.claim.id not in drawn]
@@ -289,10 +289,10 @@ def best_quoted(claim: Claim, rows: Iterable[Row]) -> Claim | None:
     return min(others, key=lambda other: sign * other.value, default=None)
 
 
-def _head() -> str:
+def _head(what: str = "Claim") -> str:
     ticks = "".join(f'<span style="left:{place(ratio):.1f}%">{name}</span>' for ratio, name in TICKS)
     return (
-        '<div class="head" aria-hidden="true"><span>Claim</span><span>Outcome</span>'
+        f'<div class="head" aria-hidden="true"><span>{what}</span><span>Outcome</span>'
         f'<span class="romae-axis">{ticks}</span></div>'
     )
 
@@ -473,6 +473,14 @@ def _known() -> dict[str, deviations.Deviation]:
     return {d.id: d for d in deviations.read(deviations.DEVIATIONS.read_text(encoding="utf-8"))}
 
 
+@cache
+def _forced() -> set[str]:
+    """Cells that the paper's input decides, whatever the model."""
+    from ..lab.statements import STATEMENTS  # made when first used
+
+    return {cell for s in STATEMENTS if s.forced for cell in s.evidence if isinstance(cell, str)}
+
+
 def _differs(ids: Iterable[str], pages: str) -> str:
     links = (
         f'<a href="{pages}deviations.html#{d.lower()}">{d}</a> {deviations.inline(_known()[d].title)}' for d in ids
@@ -494,6 +502,8 @@ def _change(row: Row, pages: str) -> str:
         needs = f" It takes {claim.needs} (an estimate)." if claim.needs else ""
         return _text(f"A run of the paper's protocol, whose command stands above.{needs}")
     parts = []
+    if row.claim.id in _forced():
+        return "The number is forced by the input: another draw or range of positions, and nothing else."
     if row.ours.n < LEAST and not is_count(claim):
         parts.append(_text(f"More runs: {row.ours.n} have no interval. {REPEATED}"))
     elif row.outcome.difference.half and row.ours.n < 10 and not is_count(claim):
@@ -528,9 +538,8 @@ def _verified(root: Path) -> str:
     last = max(note["when"] for note in notes)[:10]
     fine = sum(bool(note.get("ok")) for note in notes)
     whole = sum("whole run" in note.get("compared", "") for note in notes)
-    first = len(notes) - whole
-    done = f"{whole} were run again to the end" if whole else "no score was made again"
-    words = f"Last verified {last}: of {len(notes)} records {done}, of {first} the first entries of the history"
+    words = f"Last verified {last}: {len(notes)} records were run again, {whole or 'none'} of them to the end and its "
+    words += "score, the others as far as the first entry of their history"
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)
     words += f"; {fine} came out within the tolerance"
     if largest is not None:

@@ -305,6 +305,7 @@ def _group(records: list[Record]) -> str:
     settings = (first.preset, *(f"{k}={show(v)}" for k, v in told))
     name, runs_of = " ".join(f"<code>{_text(t)}</code>" for t in settings), f"runs of {' '.join(settings)}"
     chosen = counted(records)
+    left_out = [r.seed for r in records if r not in chosen]
     keys = [] if first.tier == "smoke" else metrics_of(first.experiment, records)
     sums = {key: summarise(r.metrics[key] for r in chosen if key in r.metrics) for key in keys}
     columns = {"seed": [str(r.seed) for r in records]}
@@ -330,7 +331,8 @@ def _group(records: list[Record]) -> str:
         f"<tr>{''.join(f'<td{_number(key)}>{_text(cell)}</td>' for key, cell in zip(columns, row, strict=True))}</tr>"
         for row in zip(*columns.values(), strict=True)
     )
-    table = f'<table class="runs"><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{_foot(sums, columns)}</table>'
+    body = f"<tbody>{body}</tbody>{_foot(sums, columns, left_out)}"
+    table = f'<table class="runs"><thead><tr>{head}</tr></thead>{body}</table>'
     return (
         f"<h3>{name}</h3><p>{_text('; '.join(notes))}.</p>{_wide(table, runs_of)}"
         f"{_metrics(chosen, keys) if keys else ''}<details><summary>Command</summary>"
@@ -338,8 +340,9 @@ def _group(records: list[Record]) -> str:
     )
 
 
-def _foot(sums: Mapping[str, Summary], columns: Iterable[str]) -> str:
-    """Means over seeds, and from three on their intervals; nothing of a single run."""
+def _foot(sums: Mapping[str, Summary], columns: Iterable[str], left_out: Iterable[int]) -> str:
+    """Means over seeds, and from three on their intervals; nothing of a single run. left_out: seeds that do not
+    count."""
     n = max((s.n for s in sums.values()), default=0)
     if n < 2:
         return ""
@@ -347,9 +350,10 @@ def _foot(sums: Mapping[str, Summary], columns: Iterable[str]) -> str:
     for key in list(columns)[1:]:
         mean, _, interval = sums[key].text().partition(" ") if key in sums else ("", "", "")
         if key in sums and sums[key].scattered:  # of what is never negative; the runs stand above
-            interval = "too scattered for an interval"
+            interval = "scattered"
         cells += f'<td class="number">{mean}{_hint(interval)}</td>'
     words = "95 % interval" if n > 2 else "no interval of two"
+    words += "".join(f"; without seed {seed}" for seed in left_out)
     return f'<tfoot><tr><th scope="row">mean, n = {n}{_hint(words)}</th>{cells}</tr></tfoot>'
 
 

@@ -3,7 +3,7 @@
 from ..lab.claims import QUOTED, SQUARED, table
 
 PRINTED = dict(
-    n=20, metric="mse_authors", exponent=0, unit="",
+    n=20, reading=True, metric="mse_authors", exponent=0, unit="",
     note="the printed cell again, read as what the authors' script prints: the sum of squared errors of the test set "
     "times 10⁻³, which is 100 times the plain mean",
 )  # fmt: skip
