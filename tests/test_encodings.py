@@ -9,7 +9,7 @@ from conftest import made_up_record
 
 from romae_lite.lab import encodings, runs
 from romae_lite.lab.encodings import SEEDS, Recorded, arms
-from romae_lite.page.encodings import cost, encodings_html
+from romae_lite.page.encodings import encodings_html
 from romae_lite.training import NUMERICS
 
 
@@ -97,9 +97,22 @@ def test_the_page_shows_ratios_to_continuous_rope():
     assert "continuous RoPE is ahead of sines and cosines, added." in page
 
 
-def test_a_score_becomes_what_is_lost():
-    accuracy = next(arm for arm in arms() if arm.task.better == "higher")
-    assert cost(accuracy, 0.9) == pytest.approx(0.1) and cost(pendulum("rope"), 0.9) == 0.9
+@pytest.mark.parametrize(
+    ("subject", "metrics", "lost"),
+    [
+        ("pendulum", {"mse": 0.9}, 0.9),
+        ("uea", {"accuracy": 0.9}, 0.1),
+        ("synthetic", {"mse_noisy": 0.9, "mse_noisy_gp": 0.7}, 0.2),  # above the best possible of the same test set
+    ],
+)
+def test_a_score_becomes_what_is_lost(subject, metrics, lost):
+    arm = next(arm for arm in arms() if arm.experiment == subject)
+    for planned in arm.trials():
+        made_up_record(
+            planned.experiment, planned.preset, 0, dict(planned.overrides), planned.path.parents[1], metrics=metrics,
+            history=[{"step": 1, arm.task.valid: 0.5}], versions={"numerics": str(NUMERICS)},
+        )  # fmt: skip
+    assert arm.lost(Recorded()).mean == pytest.approx(lost)
 
 
 @pytest.mark.parametrize(

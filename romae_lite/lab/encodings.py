@@ -33,6 +33,7 @@ class Task:
     valid: str  # key of the history that chooses, of a run's last entry
     metric: str  # of the test set
     better: str  # "lower" or "higher", of both
+    floor: str = ""  # of the records' metrics: what the best possible predictor scores on the same test set
     whole: tuple[str, ...] = ()  # units in which positions are whole numbers, so that rounding them changes nothing
     changes: Mapping[str, Any] = field(default_factory=dict)  # to the preset, for all
     holdout: Mapping[str, Any] = field(default_factory=dict)  # for choosing, where the preset holds nothing out
@@ -101,6 +102,17 @@ class Arm(NamedTuple):
         """Of the metric, over the seeds that are there."""
         found = self.records(recorded)
         return summarise(record.metrics[self.task.metric] for record in found) if found else None
+
+    def lost(self, recorded: Recorded) -> Summary | None:
+        """What the model loses, over seeds: an error, above what the best possible predictor has on the same test set
+        where that is known; of an accuracy or F1 the share that is wrong."""
+        task, found = self.task, self.records(recorded)
+        if not found:
+            return None
+        if task.better == "higher":
+            return summarise(1 - record.metrics[task.metric] for record in found)
+        least = [record.metrics[task.floor] if task.floor else 0.0 for record in found]
+        return summarise(r.metrics[task.metric] - floor for r, floor in zip(found, least, strict=True))
 
 
 def arms() -> list[Arm]:

@@ -20,7 +20,8 @@ METRICS = {
 }  # fmt: skip
 CAPTION = (
     "What each way of telling positions loses, over what continuous RoPE with one unit between neighbours loses: right "
-    "of 1 is worse. Bars: 95 % intervals over seeds. Hollow: the paper’s unit, or no positions. Logarithmic axis."
+    "of 1 is worse. On the synthetic series what counts is the error above the best possible. Bars: 95 % intervals over "
+    "seeds. Hollow: the paper’s unit, or no positions. Logarithmic axis."
 )
 ROW, LEFT, WIDTH, RIGHT = 26, 310, 840, 30  # pixels of the picture
 
@@ -42,11 +43,6 @@ STYLE = """
 """
 
 
-def cost(arm: Arm, value: float) -> float:
-    """What is lost: an error as it is, of an accuracy or F1 the share that is wrong."""
-    return value if arm.task.better == "lower" else 1 - value
-
-
 def encodings_html() -> str:
     """What came out, in words, as a picture and as a table, and what is missing; from the records."""
     recorded = Recorded()
@@ -60,7 +56,9 @@ def encodings_html() -> str:
     if said := [text for _, group in _tasks(found) if (text := verdict([arm for arm, _ in group], recorded))]:
         parts.append(f"<ul>{''.join(f'<li>{text}</li>' for text in said)}</ul>")
     if any(s for _, s in found):
-        parts.append(f'<figure><div class="wide">{picture(found)}</div><figcaption>{CAPTION}</figcaption></figure>')
+        parts.append(
+            f'<figure><div class="wide">{picture(found, recorded)}</div><figcaption>{CAPTION}</figcaption></figure>'
+        )
         parts.append(f'<div class="wide">{table(found, recorded)}</div>{grid(found, recorded)}')
     else:
         parts.append("<p>No arm has been run yet, so there is nothing to show.</p>")
@@ -159,21 +157,20 @@ def grid(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
     )
 
 
-def picture(found: list[tuple[Arm, Summary | None]]) -> str:
-    """A row for each arm that was run: what it loses, in units of what continuous RoPE loses at one unit between
-    neighbours, on a logarithmic axis. Filled marks have that unit, hollow ones the paper's."""
+def picture(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
+    """A row for each arm that was run: what it loses (`Arm.lost`), in units of what continuous RoPE loses at one unit
+    between neighbours, on a logarithmic axis. Filled marks have that unit, hollow ones the paper's."""
     rows, marks, y = [], [], 34
     for title, group in _tasks(found):
-        base = next((s.mean for a, s in group if s and is_base(a)), None)
-        shown = [(arm, s) for arm, s in group if s]
-        if base is None or not shown:
+        shown = [(arm, lost) for arm, _ in group if (lost := arm.lost(recorded))]
+        base = next((lost.mean for arm, lost in shown if is_base(arm)), None)
+        if base is None:
             continue
-        base = cost(group[0][0], base)
         rows.append(label(0, y, title, font_weight=600))
         y += ROW
         for arm, s in shown:
-            ends = sorted(cost(arm, v) / base for v in ((s.mean,) if s.low is None else (s.low, s.mean, s.high)))
-            mean = cost(arm, s.mean) / base
+            ends = sorted(v / base for v in ((s.mean,) if s.low is None else (s.low, s.mean, s.high)))
+            mean = s.mean / base
             rows.append(label(12, y, name_of(arm)))
             marks.append((y - 4, max(ends[0], 0.2 * mean), mean, ends[-1], arm.unit != "neighbours"))
             y += ROW

@@ -56,7 +56,7 @@ class Synthetic(Masked):
         Task(
             title="Synthetic series", preset="best", changes={"n_train": 32_000},
             units={"the paper's": {"position_scale": 1.0}, "neighbours": {"position_scale": 50.0}},
-            whole=("neighbours",),
+            whole=("neighbours",), floor="mse_noisy_gp",
             rates=({"lr": 3e-3}, {}, {"lr": 3e-2}), valid="valid_mse_noisy", metric="mse_noisy", better="lower",
         ),
     )  # fmt: skip
