@@ -119,7 +119,7 @@ def test_five_points_beyond_are_asked_as_the_authors_notebook_does():
 
 
 def test_the_best_possible_error_hardly_grows_beyond_the_points_shown():
-    """An error that does grow there says something of a model: the bound of the claim lies above the optimum's ratio."""
+    """An error that does grow there says something of a model: the claim's bound lies above the optimum's ratio."""
     from romae_lite.lab.statements import BEYOND as BOUND
 
     longer = authors(points=80)[torch.arange(100).repeat(3)]

@@ -20,8 +20,8 @@ METRICS = {
 }  # fmt: skip
 CAPTION = (
     "What each way of telling positions loses, over what continuous RoPE with one unit between neighbours loses: right "
-    "of 1 is worse. On the synthetic series what counts is the error above the best possible. Bars: 95 % intervals over "
-    "seeds. Hollow: the paper’s unit, or no positions. Logarithmic axis."
+    "of 1 is worse. On the synthetic series what counts is the error above the best possible. Bars: 95 % intervals "
+    "over seeds. Hollow: the paper’s unit, or no positions. Logarithmic axis."
 )
 ROW, LEFT, WIDTH, RIGHT = 26, 310, 840, 30  # pixels of the picture
 
