@@ -56,9 +56,9 @@ def seconds(record: Record, target: Target) -> float | None:
 
 
 def by_preset(records: Iterable[Record], target: Target) -> dict[str, list[tuple[Record, float | None]]]:
-    """Preset -> its runs, each with its seconds or None."""
+    """Preset -> its runs of committed code, each with its seconds or None."""
     found: dict[str, list] = {}
     for record in records:
-        if target.counts(record):
+        if record.committed and target.counts(record):
             found.setdefault(record.preset, []).append((record, seconds(record, target)))
     return found
