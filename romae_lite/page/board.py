@@ -28,7 +28,7 @@ from ..lab.report import (
     summary_line,
     summary_of,
 )
-from ..lab.statements import Judged, all_judged
+from ..lab.statements import Judged, all_judged, name_of
 from ..lab.subjects import EXPERIMENTS
 from ..lab.summary import Summary
 from ..lab.verify import ELSEWHERE, numerics
@@ -341,6 +341,9 @@ def _claim(judged: Judged, by_id: Mapping[str, Row], cells) -> str:
         if not isinstance(named, str)
     )
     leads = f'<ul class="leads">{leads}</ul>' if leads else ""
+    numbers = [_text(name_of(by_id[cell].claim)) for cell in claim.evidence if isinstance(cell, str)]
+    if numbers and len(numbers) < len(mine):
+        leads += f'<p class="small">Of the numbers below these count as well: {"; ".join(numbers)}.</p>'
     shown = cells(claim.cells)
     if elsewhere := [row for row in mine if f'id="{row.claim.id}"' not in shown]:
         links = ", ".join(f'<a href="#{row.claim.id}">{_text(cell_name(row.claim))}</a>' for row in elsewhere)
