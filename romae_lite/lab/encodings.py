@@ -9,6 +9,7 @@ run at each rate of a small grid. A subject takes part by a tuple of `Task`s as 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..rope import PositionEncoding
@@ -43,10 +44,10 @@ class Recorded:
     """The records of all subjects that take part, by what was run, under whatever name. Only those that today's code
     would make: runs are held against one another seed by seed, which takes the same data and the same arithmetic."""
 
-    def __init__(self):
+    def __init__(self, root: Path | None = None):
         self.found = {}
         for name, cls in EXPERIMENTS.items():
-            for record in load_all(experiment=name).records if cls.encodings else ():
+            for record in load_all(root, experiment=name).records if cls.encodings else ():
                 if not record.committed or record.versions.get("numerics") != str(NUMERICS):
                     continue
                 self.found.setdefault(self.key(name, record.seed, record.config), record)

@@ -71,6 +71,34 @@ def unit_of_time(root: Path | None) -> str | None:
 
 
 @finding
+def turned_or_added(root: Path | None) -> str | None:
+    """Continuous RoPE and added sines at the same unit, one between neighbours, once every task has all its runs."""
+    from ..lab.encodings import SEEDS, Recorded, arms
+    from .notebook import paired
+
+    recorded, sides = Recorded(root), {"ahead": [], "behind": [], "not told apart": []}
+    of = {(arm.task.title, arm.encoding, arm.unit): arm for arm in arms()}
+    for (title, encoding, unit), rope in of.items():
+        if encoding != "rope" or unit != "neighbours":
+            continue
+        added = of[title, "absolute", unit]
+        gap = paired(added.records(recorded), rope.records(recorded), rope.task.metric)
+        if gap is None or gap.n < SEEDS:
+            return None
+        worse = gap.low > 0 if rope.task.better == "lower" else gap.high < 0
+        apart = gap.low > 0 or gap.high < 0
+        sides["not told apart" if not apart else "ahead" if worse else "behind"].append(
+            title if any(map(str.isupper, title[1:])) else title.lower()
+        )
+    told = ", ".join(f"{side} on the {' and '.join(titles)}" for side, titles in sides.items() if titles)
+    return (
+        "**Turning queries and keys is not always better than adding sines and cosines of the same positions.** With "
+        f"one unit between neighbours and a learning rate chosen for each, small models with RoPE are {told} ({SEEDS} "
+        "pairs of runs each). [What a position encoding is worth](/book/encodings)"
+    )
+
+
+@finding
 def anchors(root: Path | None) -> str | None:
     blind, distinct = runs("position", "paper", root, cls=False), runs("position", "control", root)
     pinned = runs("position", "best", root, cls=False, anchor="pinned")
