@@ -95,7 +95,7 @@ def test_the_page_shows_ratios_to_continuous_rope():
     assert (
         "<td>3.02 [3.00, 3.04], n\u00a0=\u00a05</td><td>2.00 [2.00, 2.00]</td>" in page
     )  # seed by seed they are 2 apart
-    assert "continuous RoPE is ahead of sines and cosines, added." in page
+    assert "continuous RoPE is ahead of added sines and cosines." in page
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_verdict_is_about_pairs_of_seeds(better, gaps, said):
             save(planned, 1.0, 0.5, **scores)
         for seed, planned in enumerate(arm.runs(Recorded())):
             save(planned, 1.0, 0.1 + 0.15 * seed + 0.1 * shifts[seed], **scores)
-    assert f"continuous RoPE is {said} sines and cosines, added." in encodings_html()
+    assert f"continuous RoPE is {said} added sines and cosines." in encodings_html()
 
 
 def test_the_finding_counts_tasks_by_their_pairs_and_waits_for_all(tmp_path):

@@ -137,8 +137,9 @@ def summary_line(rows: Iterable[Row]) -> str:
 def claims_line(judged: Sequence[Judged]) -> str:
     """The outcome of the whole in one sentence: of the claims in words."""
     found = [claim.status for claim in judged]
-    forced = [claim.statement.title for claim in judged if claim.statement.forced and claim.status in JUDGED]
-    words = f" Forced by the paper's input: “{'”, “'.join(forced)}”." if forced else ""
+    forced = [claim.statement.title for claim in judged if claim.statement.forced and claim.status == "agrees"]
+    which = f"“{'”, “'.join(forced)}”"
+    words = f" Of those that agree the paper's input forces {len(forced)}: {which}." if forced else ""
     return f"Of {len(found)} claims of the paper: {counted(found)}.{words}"
 
 

@@ -11,9 +11,10 @@ from .notebook import paired
 from .svg import label, line, tag
 
 WORDS = {
-    "rope": "continuous RoPE", "quantised": "RoPE, rounded positions", "absolute": "sines and cosines, added",
-    "none": "none",
+    "rope": "continuous RoPE", "quantised": "RoPE at rounded positions", "absolute": "added sines and cosines",
+    "none": "no positions",
 }  # fmt: skip
+UNITS = {"the paper's": "the paper's unit", "neighbours": "one unit between neighbours"}
 METRICS = {
     "mse_noisy": "mean squared error to the noisy values", "mse": "mean squared error", "accuracy": "accuracy",
     "f1_macro": "macro F1",
@@ -21,9 +22,10 @@ METRICS = {
 CAPTION = (
     "What each way of telling positions loses, over what continuous RoPE with one unit between neighbours loses: right "
     "of 1 is worse. On the synthetic series what counts is the error above the best possible. Bars: 95 % intervals "
-    "over seeds. Hollow: the paper’s unit, or no positions. Logarithmic axis."
+    "over seeds of the arm itself; what tells two apart are the differences in the table. Hollow: the paper’s unit, or "
+    "no positions. Logarithmic axis."
 )
-ROW, LEFT, WIDTH, RIGHT = 26, 310, 840, 30  # pixels of the picture
+ROW, LEFT, WIDTH, RIGHT = 26, 350, 880, 30  # pixels of the picture
 
 STYLE = """
 .romae-encodings{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif)}
@@ -75,8 +77,7 @@ def _tasks(found: list[tuple[Arm, Summary | None]]) -> list[tuple[str, list[tupl
 
 
 def name_of(arm: Arm) -> str:
-    unit = f", unit: {arm.unit}" if arm.unit and len(arm.task.units) > 1 else ""
-    return WORDS[arm.encoding] + unit
+    return WORDS[arm.encoding] + (f" ({UNITS[arm.unit]})" if arm.unit and len(arm.task.units) > 1 else "")
 
 
 def is_base(arm: Arm) -> bool:
@@ -100,14 +101,19 @@ def verdict(group: list[Arm], recorded: Recorded) -> str:
         worse = gap.low > 0 if arm.task.better == "lower" else gap.high < 0
         apart = gap.low > 0 or gap.high < 0
         sides["not told from" if not apart else "ahead of" if worse else "behind"].append(name_of(arm))
-    said = [f"{side} {'; '.join(names)}" for side, names in sides.items() if names]
-    unit = " with one unit between neighbours" if len(group[0].task.units) > 1 else ""
+    said = [f"{side} {', '.join(names)}" for side, names in sides.items() if names]
+    unit = f" ({UNITS['neighbours']})" if len(group[0].task.units) > 1 else ""
     title = html.escape(group[0].task.title)
-    return f"<b>{title}</b>: continuous RoPE{unit} is " + html.escape(", and ".join(said)) + "." if said else ""
+    return f"<b>{title}</b>: continuous RoPE{unit} is " + html.escape("; ".join(said)) + "." if said else ""
 
 
 def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
-    heads = ("Encoding", "Mean [95 % interval], runs", "less continuous RoPE’s, seed by seed", "Learning rate")
+    heads = (
+        "Encoding",
+        "Mean [95 % interval], runs",
+        "less continuous RoPE’s at one unit between neighbours, seed by seed",
+        "Learning rate",
+    )
     body = []
     for title, group in _tasks(found):
         metric = html.escape(f"{title}: {METRICS[group[0][0].task.metric]}, {group[0][0].task.better} is better")

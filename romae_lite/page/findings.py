@@ -87,9 +87,11 @@ def turned_or_added(root: Path | None) -> str | None:
             return None
         worse = gap.low > 0 if rope.task.better == "lower" else gap.high < 0
         apart = gap.low > 0 or gap.high < 0
-        sides["not told apart" if not apart else "ahead" if worse else "behind"].append(
-            title if any(map(str.isupper, title[1:])) else title.lower()
-        )
+        name = title if any(map(str.isupper, title[1:])) else title.lower()
+        nothing = paired(of[title, "none", ""].records(recorded), rope.records(recorded), rope.task.metric)
+        if nothing is not None and nothing.low is not None and nothing.low <= 0 <= nothing.high:
+            name += " (where leaving positions out does as well)"
+        sides["not told apart" if not apart else "ahead" if worse else "behind"].append(name)
     told = ", ".join(f"{side} on the {' and '.join(titles)}" for side, titles in sides.items() if titles)
     return (
         "**Turning queries and keys is not always better than adding sines and cosines of the same positions.** With "
