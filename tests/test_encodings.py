@@ -143,15 +143,15 @@ def test_a_verdict_is_about_pairs_of_seeds(better, gaps, said):
 def test_the_finding_counts_tasks_by_their_pairs_and_waits_for_all(tmp_path):
     """RoPE ahead where added codes lose, whichever way the metric points; not told apart where pairs scatter."""
     gaps = {"Synthetic series": 0.1, "Pendulum": -0.1, "LSST": -0.1, "CharacterTrajectories": None}
-    of = {(a.task.title, a.encoding): a for a in arms() if a.unit == "neighbours"}
+    of = {(a.task.title, a.encoding): a for a in arms() if a.unit in ("neighbours", "")}
     for title in dict.fromkeys(title for title, _ in of):
         assert turned_or_added(tmp_path) is None
-        for encoding in ("rope", "absolute"):
+        for encoding in ("rope", "absolute", "none"):
             arm, gap = of[title, encoding], gaps.get(title, 0.1)
             for plans in (arm.trials, lambda arm=arm: arm.runs(Recorded())):
                 for i, planned in enumerate(plans()):
                     step = (-1) ** i * 0.1 if gap is None else gap + 0.001 * i
-                    metrics = {arm.task.metric: 0.5 + (encoding == "absolute") * step} | dict.fromkeys(
+                    metrics = {arm.task.metric: 0.5 + (encoding != "rope") * step} | dict.fromkeys(
                         [arm.task.floor] * bool(arm.task.floor), 0.1
                     )
                     made_up_record(
@@ -161,4 +161,4 @@ def test_the_finding_counts_tasks_by_their_pairs_and_waits_for_all(tmp_path):
                     )  # fmt: skip
     found = turned_or_added(tmp_path)
     assert "ahead on the synthetic series and LSST, behind on the pendulum and made-up light curves" in found
-    assert "not told apart on the CharacterTrajectories" in found
+    assert "not told apart on the CharacterTrajectories (where leaving positions out does as well)" in found

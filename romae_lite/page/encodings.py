@@ -95,6 +95,13 @@ def against(arm: Arm, group: list[Arm], recorded: Recorded) -> Summary | None:
     return None if is_base(arm) else paired(arm.records(recorded), base, arm.task.metric)
 
 
+def side(gap: Summary, better: str) -> str:
+    """Of the base against an arm, from the arm's metric less the base's."""
+    if gap.low <= 0 <= gap.high:
+        return "not told from"
+    return "ahead of" if (gap.low > 0) is (better == "lower") else "behind"
+
+
 def verdict(group: list[Arm], recorded: Recorded) -> str:
     """Whom continuous RoPE leaves behind, in a sentence; "" before any difference has an interval."""
     sides = {"ahead of": [], "behind": [], "not told from": []}
@@ -102,9 +109,7 @@ def verdict(group: list[Arm], recorded: Recorded) -> str:
         gap = against(arm, group, recorded)
         if gap is None or gap.low is None:
             continue
-        worse = gap.low > 0 if arm.task.better == "lower" else gap.high < 0
-        apart = gap.low > 0 or gap.high < 0
-        sides["not told from" if not apart else "ahead of" if worse else "behind"].append(name_of(arm))
+        sides[side(gap, arm.task.better)].append(name_of(arm))
     said = [f"{side} {', '.join(names)}" for side, names in sides.items() if names]
     unit = f" ({UNITS['neighbours']})" if len(group[0].task.units) > 1 else ""
     title = html.escape(group[0].task.title)

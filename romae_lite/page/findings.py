@@ -74,25 +74,22 @@ def unit_of_time(root: Path | None) -> str | None:
 def turned_or_added(root: Path | None) -> str | None:
     """Continuous RoPE and added sines at the same unit, one between neighbours, once every task has all its runs."""
     from ..lab.encodings import SEEDS, Recorded, arms
-    from .notebook import paired
+    from .encodings import against, is_base, side
 
-    recorded, sides = Recorded(root), {"ahead": [], "behind": [], "not told apart": []}
-    of = {(arm.task.title, arm.encoding, arm.unit): arm for arm in arms()}
-    for (title, encoding, unit), rope in of.items():
-        if encoding != "rope" or unit != "neighbours":
-            continue
-        added = of[title, "absolute", unit]
-        gap = paired(added.records(recorded), rope.records(recorded), rope.task.metric)
-        if gap is None or gap.n < SEEDS:
+    recorded, sides = Recorded(root), {"ahead of": [], "behind": [], "not told from": []}
+    for base in filter(is_base, everybody := arms()):
+        group = [arm for arm in everybody if arm.task is base.task]
+        gaps = {(arm.encoding, arm.unit): against(arm, group, recorded) for arm in group}
+        added, nothing = gaps["absolute", base.unit], gaps["none", ""]
+        if any(gap is None or gap.n < SEEDS for gap in (added, nothing)):
             return None
-        worse = gap.low > 0 if rope.task.better == "lower" else gap.high < 0
-        apart = gap.low > 0 or gap.high < 0
+        title = base.task.title
         name = title if any(map(str.isupper, title[1:])) else title.lower()
-        nothing = paired(of[title, "none", ""].records(recorded), rope.records(recorded), rope.task.metric)
-        if nothing is not None and nothing.low is not None and nothing.low <= 0 <= nothing.high:
+        if side(nothing, base.task.better) == "not told from":
             name += " (where leaving positions out does as well)"
-        sides["not told apart" if not apart else "ahead" if worse else "behind"].append(name)
-    told = ", ".join(f"{side} on the {' and '.join(titles)}" for side, titles in sides.items() if titles)
+        sides[side(added, base.task.better)].append(name)
+    words = {"ahead of": "ahead", "behind": "behind", "not told from": "not told apart"}
+    told = ", ".join(f"{words[key]} on the {' and '.join(titles)}" for key, titles in sides.items() if titles)
     return (
         "**Turning queries and keys is not always better than adding sines and cosines of the same positions.** With "
         f"one unit between neighbours and a learning rate chosen for each, small models with RoPE are {told} ({SEEDS} "
