@@ -338,8 +338,8 @@ def test_an_axis_of_ratios():
     lsst = by_id["table-6-lsst-romae-tiny"]
     assert board.relative(lsst, 1 - (1 - 0.6225) / 2) == pytest.approx(0.5)
     notebook = by_id["table-7-romae-tiny-stored-notebook-spirals-rmse"]
-    assert board.relative(notebook, notebook.value, ours=False) == pytest.approx(1)
-    assert board.relative(notebook, notebook.floor[1]) == 0.0
+    assert board.relative(notebook, notebook.value) == pytest.approx(1)
+    assert board.relative(notebook, notebook.floor) == 0.0
     places = [board.place(x) for x in (0.0, 1 / 32, 1 / 8, 1.0, 8.0, 32.0, 1e9)]
     assert places == [0, 0, 20, 50, 80, 100, 100]
 

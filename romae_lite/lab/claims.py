@@ -61,7 +61,7 @@ class Claim:
     n: int | None = None  # runs behind the paper's standard deviation
     cases: int | None = None  # of the test set, where the score is a share of them, or nearly: a macro F-score
     draw: float = 0.0  # standard error that the paper's value owes to its one test set
-    floor: tuple[float, float] | None = None  # noise of the targets, theirs and ours: errors are compared above it
+    floor: float = 0.0  # noise of the targets, the same for both sides: errors are compared above it
     margin: float = 0.0  # a difference that no reader would act on
     margin_share: float = 0.0  # the same as a share of the paper's value; the larger of the two holds
     margin_why: str = ""

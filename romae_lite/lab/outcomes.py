@@ -94,8 +94,7 @@ def difference(claim: Claim, ours: Summary) -> Difference:
     """Ours minus the paper's. Below `LEAST` runs it has no interval."""
     paper = claim.value
     if claim.floor:
-        theirs, own = claim.floor
-        paper, ours = above(theirs, paper), summarise(above(own, value) for value in ours.values)
+        paper, ours = above(claim.floor, paper), summarise(above(claim.floor, value) for value in ours.values)
     parts = [over_runs(ours), *of_the_paper(claim), of_the_test_set(claim.cases, ours.mean, paper)]
     half = half_width(parts) if ours.n >= LEAST else None
     margin = max(claim.margin, claim.margin_share * paper)

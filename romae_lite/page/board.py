@@ -183,15 +183,14 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
 # The picture ----------------------------------------------------------------------------------------------------------
 
 
-def relative(claim: Claim, value: float, ours: bool = True) -> float:
+def relative(claim: Claim, value: float) -> float:
     """A score in units of the paper's: the ratio of errors, of what is missing to 1 where the score is a share of
     cases, of what is above the noise where the claim names it; of the numbers themselves where they describe."""
     paper = claim.value
     if claim.better == "higher":
         value, paper = 1 - value, 1 - paper
     if claim.floor:
-        theirs, own = claim.floor
-        value, paper = above(own if ours else theirs, value), above(theirs, paper)
+        value, paper = above(claim.floor, value), above(claim.floor, paper)
     return max(value, 0.0) / paper
 
 
@@ -227,7 +226,7 @@ def _strip(rows: Iterable[Row], quoted: Mapping[str, Claim] | None = None) -> st
     for row in rows:
         claim = row.claim
         if alone and claim.std:
-            ends = sorted(relative(claim, claim.value + k * claim.std, ours=False) for k in (-1, 1))
+            ends = sorted(relative(claim, claim.value + k * claim.std) for k in (-1, 1))
             left, right = map(place, ends)
             inside.append(
                 f'<span class="spread" style="left:{left:.1f}%;width:{right - left:.1f}%" '
