@@ -23,7 +23,8 @@ function explorable(root, data, kit) {
     .romae-explorable .lc-top>div{display:flex;flex-wrap:wrap;gap:.3rem}
     .romae-explorable .lc-top .romae-button{padding:.15em .6em;min-height:32px}
     .romae-explorable .lc-top .lc-band svg{width:12px;height:12px;fill:inherit;stroke-width:1.4}
-    .romae-explorable .lc-band[aria-pressed=false]{opacity:.55;text-decoration:line-through}
+    .romae-explorable .lc-band[aria-pressed=false]{opacity:.74;border-style:dashed}
+    .romae-explorable .lc-band[aria-pressed=false] svg{opacity:.25}
     .romae-explorable .lc-main{display:grid;gap:.5rem 1.5rem;grid-template-columns:minmax(0,1fr)}
     @container (min-width:620px){.romae-explorable .lc-main{grid-template-columns:minmax(0,1.75fr) minmax(0,1fr)}}
     .romae-explorable .lc-bar{display:grid;grid-template-columns:8.6em minmax(0,1fr) 3.1em;gap:.5em;align-items:center;font-size:.84em;line-height:1.62}

@@ -47,7 +47,7 @@ function explorable(root, data, kit) {
     .romae-explorable .pd-legend>button svg{width:28px;height:10px;flex:none}
     .romae-explorable .pd-legend>button span{flex:1}
     .romae-explorable .pd-legend b{font-weight:600;font-variant-numeric:tabular-nums}
-    .romae-explorable .pd-legend>button[aria-pressed=false] span{text-decoration:line-through}
+    .romae-explorable .pd-legend>button[aria-pressed=false]>:not(svg){opacity:.74}
     .romae-explorable .pd-legend>button[aria-pressed=false] svg{opacity:.25}`));
   const icon = d => kit.svg("svg", {viewBox: "0 0 10 10", "aria-hidden": "true"}, kit.svg("path", {d}));
   const play = kit.button("", {class: "romae-button"}, () => timer ? stop() : start());

@@ -44,7 +44,7 @@ function explorable(root, data, kit) {
     .romae-explorable .sp-legend>button{display:flex;align-items:center;gap:.6em;width:100%;min-height:32px;padding:.15em .5em;margin:0 -.5em;width:calc(100% + 1em);border-color:transparent;text-align:left}
     .romae-explorable .sp-legend>button svg{width:30px;height:10px;flex:none}
     .romae-explorable .sp-legend b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
-    .romae-explorable .sp-legend>button[aria-pressed=false]{text-decoration:line-through}
+    .romae-explorable .sp-legend>button[aria-pressed=false]>:not(svg){opacity:.74}
     .romae-explorable .sp-legend>button[aria-pressed=false] svg{opacity:.25}
     .romae-explorable .sp-points{display:flex;flex-wrap:wrap;gap:.1rem .8rem;align-items:center;padding-top:.2rem}
     .romae-explorable .sp-points svg{display:inline-block;width:10px;height:10px;margin-right:.45em}

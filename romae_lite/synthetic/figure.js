@@ -103,7 +103,7 @@ function explorable(root, data, kit) {
     .romae-explorable .sy-legend>button{display:flex;align-items:center;gap:.6em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left}
     .romae-explorable .sy-legend>button svg{width:30px;height:10px;flex:none}
     .romae-explorable .sy-legend b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
-    .romae-explorable .sy-legend>button[aria-pressed=false]{text-decoration:line-through}
+    .romae-explorable .sy-legend>button[aria-pressed=false]>:not(svg){opacity:.74}
     .romae-explorable .sy-legend>button[aria-pressed=false] svg{opacity:.25}
     .romae-explorable .sy-note{margin:.35rem 0 0;font-size:.88em;min-height:2.7em;font-variant-numeric:tabular-nums}
     .romae-explorable .sy-units{display:flex;flex-wrap:wrap;gap:.3rem .6rem;align-items:center;margin-bottom:.4rem}
