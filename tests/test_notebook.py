@@ -171,8 +171,8 @@ def test_what_is_taught_fits_its_box_and_is_python(one):
     assert max(map(len, taught.splitlines())) <= COLUMNS
 
 
-def run_of(experiment, seed: int, rmse: float):
-    return SimpleNamespace(config=experiment.config(), seed=seed, metrics={"rmse": rmse})
+def run_of(experiment, seed: int, rmse: float, numerics: int = 2):
+    return SimpleNamespace(config=experiment.config(), seed=seed, numerics=numerics, metrics={"rmse": rmse})
 
 
 @pytest.fixture
@@ -213,3 +213,11 @@ def test_differences_are_taken_seed_by_seed():
         4.30265 / np.sqrt(3), rel=1e-4
     )  # t of two degrees of freedom, std 1
     assert paired(ours, [], "rmse") is None
+
+
+def test_runs_of_other_arithmetic_are_no_pair():
+    """Else a difference of two settings would hold what the code between them changed."""
+    ours = [run_of(Spirals.paper(), seed, 1.0 + seed) for seed in range(3)]
+    old = [run_of(Spirals.paper(), seed, 0.0, numerics=1) for seed in range(2)]
+    assert (found := paired(ours, [*old, run_of(Spirals.paper(), 2, 0.0)], "rmse")).n == 1 and found.mean == 3.0
+    assert paired(ours, old, "rmse") is None

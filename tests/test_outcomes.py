@@ -324,6 +324,10 @@ def test_roles_take_numbers_from_the_records(tmp_path, monkeypatch):
     for seed, value in enumerate((0.1, 0.2, 3.0)):  # its interval, 1.1 -+ 4.1, ends at errors that do not exist
         made_up_record("spirals", "text", seed, None, tmp_path, metrics={"rmse_clean": value})
     assert prose.recorded("spirals text rmse_clean") == "1.10 (single runs 0.1, 0.2, 3), n\u00a0=\u00a03"
+    made_up_record("spirals", "text", 3, None, tmp_path, metrics={"rmse_clean": 9.0}, commit="0" * 40 + "+")
+    assert prose.recorded("spirals text rmse_clean").endswith("n\u00a0=\u00a03"), "three others are enough"
+    made_up_record("spirals", "best", 1, None, tmp_path, metrics={"extra": 2.0}, commit="0" * 40 + "+")
+    assert prose.recorded("spirals best extra").endswith("n\u00a0=\u00a02, some by code that no commit holds")
     assert prose.outcome("pendulum") == "not run" and prose.outcome("table-5-romae-mse") == "not run"
     with pytest.raises(ValueError, match="cell is 'table-0'"):
         prose.ours("table-0")

@@ -48,7 +48,7 @@ class Recorded:
         self.found = {}
         for name, cls in EXPERIMENTS.items():
             for record in load_all(root, experiment=name).records if cls.encodings else ():
-                if not record.committed or record.versions.get("numerics") != str(NUMERICS):
+                if not record.committed or record.numerics != NUMERICS:
                     continue
                 self.found.setdefault(self.key(name, record.seed, record.config), record)
 

@@ -49,7 +49,7 @@ def rows(record: Record) -> list[dict]:
     own = {name: getattr(record, name) for name in COLUMNS if hasattr(record, name)}
     shared = own | {
         "settings": json.dumps(dict(record.planned.overrides), sort_keys=True),
-        "numerics": record.versions.get("numerics", "1"),
+        "numerics": record.numerics,
         "record": f"{record.experiment}/{record.path.name}",
     }
     return [

@@ -137,7 +137,7 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
             sure = f"within the {show(known)} that the paper's number and the test set alone are uncertain by"
             return Outcome("agrees", f"{words}, {sure}", found)
         return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
-    if found.holds_zero and found.half > abs(claim.value):
+    if found.holds_zero and found.half > above(claim.floor, claim.value):  # floor 0: the number itself, unsigned
         return Outcome("undecided", f"{words}{interval}: too wide to say", found)
     if found.holds_zero or abs(found.value) <= found.half + hair:
         return Outcome("agrees", f"{words}{interval}, which holds 0", found)

@@ -84,6 +84,11 @@ class Record:
         """Whether the code that made it can be had again: a commit that ends in + had been changed."""
         return not self.commit.endswith("+")
 
+    @property
+    def numerics(self) -> int:
+        """Of the arithmetic that made it (`romae_lite.training.NUMERICS`): runs of one are alike, seed by seed."""
+        return int(self.versions.get("numerics", 1))
+
     def __post_init__(self):
         for field in dataclasses.fields(self):
             value = plain(getattr(self, field.name), field.name)

@@ -82,7 +82,7 @@ def _quoted(start: str) -> tuple[str, ...]:
 SIZES = ("tiny", "small-width-only", "base-width-only")
 UEA = ("basicmotions", "charactertrajectories", "epilepsy", "heartbeat", "lsst")
 CEILING = "of its forty test cases MiniRocket names all as well, so that it tells no methods apart"
-BEYOND = 2.0  # times the error among the points shown: the best possible predictor's is 1.1 times
+BEYOND = 2.0  # times the error among the points shown: that of the best possible predictor, 1.2 times
 PARTS = ("position", "image and audio", "irregular series", "limits")
 
 

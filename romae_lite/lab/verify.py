@@ -87,11 +87,6 @@ def name_of(record: Record) -> str:
     return f"{record.experiment}/{record.planned.name}"
 
 
-def numerics(record: Record) -> int:
-    """Of the code that made a record; see `romae_lite.training.NUMERICS`."""
-    return int(record.versions.get("numerics", 1))
-
-
 def verify(
     experiment: str | None = None,
     *,
@@ -114,7 +109,7 @@ def verify(
     if experiment is not None:
         subjects.experiment(experiment)  # refuses a name that is none
     found = load_all(experiment=experiment).records
-    ages = Counter(numerics(r) for r in found)
+    ages = Counter(r.numerics for r in found)
     for age in sorted(set(ages) - {NUMERICS}):
         report(
             f"{ages[age]} of {len(found)} records: made by numerics {age}, cannot be compared with today's code "
@@ -122,7 +117,7 @@ def verify(
         )
     file = results_dir() / "verified.json"
     notes = json.loads(file.read_text()) if file.exists() else {}
-    comparable = [r for r in found if numerics(r) == NUMERICS]
+    comparable = [r for r in found if r.numerics == NUMERICS]
     drawn = random.Random(seed).sample(comparable, len(comparable))
     drawn.sort(key=lambda r: notes.get(name_of(r), {}).get("when", ""))
     outcomes, passed_over, end = [], 0, time.monotonic() + budget

@@ -31,7 +31,7 @@ from ..lab.report import (
 from ..lab.statements import Judged, all_judged, name_of
 from ..lab.subjects import EXPERIMENTS
 from ..lab.summary import Summary
-from ..lab.verify import ELSEWHERE, numerics
+from ..lab.verify import ELSEWHERE
 from ..training import NUMERICS
 from . import deviations
 from .lab_record import budget_words, commit_words, show
@@ -551,11 +551,11 @@ def _verified(root: Path) -> str:
 
 def _numerics(records: Sequence[Record], rows: Iterable[Row]) -> str:
     """How many records today's code can be held against, and which of the paper's numbers rest on others."""
-    today = sum(numerics(record) == NUMERICS for record in records)
+    today = sum(record.numerics == NUMERICS for record in records)
     if today == len(records):
         return ""
     words = OLDER.format(older=len(records) - today, all=len(records))
-    old = [row.claim for row in rows if row.tier == "paper" and any(numerics(r) != NUMERICS for r in row.records)]
+    old = [row.claim for row in rows if row.tier == "paper" and any(r.numerics != NUMERICS for r in row.records)]
     if found := list(dict.fromkeys(f"{claim.table}, {cell_name(claim)}" for claim in old if not is_count(claim))):
         words += f" Runs of the paper's protocol among them: {'; '.join(found)}."
     return f'<p class="small">{_text(words)}</p>'

@@ -273,9 +273,12 @@ def recorded(*settings: Experiment, least: int = 3) -> Recorded:
 def paired(runs: Iterable[Record], others: Iterable[Record], metric: str) -> Summary | None:
     """Mean and interval of a metric of `runs` less that of `others`, over the seeds that both have; None without one.
 
-    For runs that share data and masks seed by seed, so that what the seeds do to both cancels.
+    For runs that share data and masks seed by seed, so that what the seeds do to both cancels. Runs of the same seed by
+    code of different numerics are no pair: they differ in more than their settings.
     """
-    theirs = {run.seed: run.metrics[metric] for run in others if metric in run.metrics}
-    ours = {run.seed: run.metrics[metric] for run in runs if metric in run.metrics}
+    ours, theirs = (
+        {(run.seed, run.numerics): run.metrics[metric] for run in side if metric in run.metrics}
+        for side in (runs, others)
+    )
     both = sorted(ours.keys() & theirs.keys())
-    return summarise(ours[seed] - theirs[seed] for seed in both) if both else None
+    return summarise(ours[pair] - theirs[pair] for pair in both) if both else None

@@ -13,7 +13,8 @@ from ..lab.records import Record, counted, load_all, results_dir, select
 from ..lab.report import Row, claims_line, joined, our_text, summary_of
 from ..lab.statements import Judged, all_judged
 from ..lab.subjects import experiment
-from ..lab.summary import decimals_for, summarise
+from ..lab.summary import decimals_for
+from .notebook import paired
 
 MISSING = "not recorded yet"
 NBSP = "\N{NO-BREAK SPACE}"
@@ -82,24 +83,27 @@ def recorded(words: str) -> str:
         return MISSING
     bare = replace(summary, low=None, high=None)
     words = f"{bare.text()} (single runs {summary.each})" if summary.scattered else summary.text()
-    return f"{words}, n{NBSP}={NBSP}{summary.n}"
+    return f"{words}, n{NBSP}={NBSP}{summary.n}{_uncommitted(found)}"
+
+
+def _uncommitted(found: list[Record]) -> str:
+    """A warning that counts for the words of a sentence, where a run's code cannot be had again."""
+    known = [record.committed for record in found]
+    return "" if all(known) else f", {'some ' * any(known)}by code that no commit holds"
 
 
 def difference(words: str) -> str:
     """ "uea best accuracy dataset=LSST | embedding=fresh" -> what the settings after the bar change, seed by seed:
-    mean [interval] of the differences of runs with the same seed, and their number."""
+    mean [interval] of the differences of runs with the same seed (`paired`), and their number."""
     before, _, changes = words.partition("|")
     metric, base = _runs(before)
     _, changed = _runs(f"{before} {changes}")
-    at = {record.seed: record.metrics[metric] for record in base}
-    pairs = [record.metrics[metric] - at[record.seed] for record in changed if record.seed in at]
-    if not pairs:
+    if not (summary := paired(changed, base, metric)):
         return MISSING
-    summary = summarise(pairs)
     decimals = decimals_for(summary.mean if summary.std is None else summary.std, 2)
     show = lambda x: f"{x:+.{decimals}f}".replace("-", "−")  # noqa: E731, RUF001
     interval = "" if summary.low is None else f" [{show(summary.low)}, {show(summary.high)}]"
-    return f"{show(summary.mean)}{interval}, n{NBSP}={NBSP}{summary.n}"
+    return f"{show(summary.mean)}{interval}, n{NBSP}={NBSP}{summary.n}{_uncommitted([*base, *changed])}"
 
 
 def claims_markdown(statuses: Iterable[str]) -> str:
