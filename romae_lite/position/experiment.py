@@ -88,7 +88,7 @@ class Position(Experiment):
 
     @classmethod
     def paper(cls) -> "Position":
-        """Table 17 at tiny width with [CLS]: 3130 steps, half an hour on a busy CPU core."""
+        """Table 17 at tiny width with [CLS]: 3130 steps, a quarter of an hour of a free CPU core."""
         return cls()
 
     @classmethod
@@ -247,7 +247,7 @@ class PositionRange(Position):
 
     @classmethod
     def paper(cls) -> "PositionRange":
-        """Table 16: width 960, SGD; an hour and a half on a busy CPU core."""
+        """Table 16: width 960, SGD; half an hour of a free CPU core."""
         return cls()
 
     @classmethod

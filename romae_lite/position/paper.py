@@ -13,8 +13,8 @@ CLAIMS = (
         "Table 1", "Position reconstruction, test MSE",
         dict(experiment="position", metric="mse", n=5, **SQUARED),
         (
-            ("with [CLS]", dict(cls=True, needs="half a minute of an H100 a run, or one (tiny), three (small) "
-                                  "or five hours (base) of a CPU core")),
+            ("with [CLS]", dict(cls=True, needs="half a minute of an H100 a run, or of a free CPU core a "
+                                  "quarter of an hour (tiny), three quarters (small), one and a half hours (base)")),
             ("no [CLS]", dict(cls=False, better="equal", draw=DRAW, margin_share=0.0, **EXACT,
                                note="every token of the input is the same, so that without "
                               "[CLS] no model can do better than the variance of the positions")),
@@ -28,7 +28,7 @@ CLAIMS = (
     *table(
         "Figure 2", "Position reconstruction over the range, absolute error",
         dict(experiment="position_range", source="E", better="equal", better_before="lower", n=5, **ROOT,
-             needs="half a minute of an H100 a run, or an hour and a half of a CPU core",
+             needs="half a minute of an H100 a run, or half an hour of a free CPU core",
              note="the axis says MSE; what is plotted are absolute errors"),
         (
             ("mean", dict(metric="mae_mean")), ("median", dict(metric="mae_median")),

@@ -62,7 +62,7 @@ class UEA(Classification):
         ("best", 3, {"dataset": "LSST", "embedding": "fresh"}),
         ("best", 3, {"dataset": "LSST", "pretrain_epochs": 0}),
         ("paper", 3, {"dataset": "Epilepsy"}),
-        ("paper", 3, {"dataset": "LSST"}),  # hours of a CPU each, from here on
+        ("paper", 3, {"dataset": "LSST"}),  # an hour of a free CPU core each, and up to five, from here on
         ("paper", 3, {"dataset": "CharacterTrajectories"}),
         ("paper", 5, {"dataset": "Heartbeat", "folds": 5}),
     )
