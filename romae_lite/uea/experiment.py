@@ -51,16 +51,16 @@ class UEA(Classification):
     variants = frozenset({"dataset"})
     campaign = (
         ("paper", 3, {"dataset": "BasicMotions"}),
-        ("best", 3, {"dataset": "Epilepsy"}),
-        ("best", 3, {"dataset": "LSST"}),
+        ("best", 5, {"dataset": "Epilepsy"}),
+        ("best", 5, {"dataset": "LSST"}),
         ("best", 3, {"dataset": "CharacterTrajectories"}),
         ("best", 3, {"dataset": "BasicMotions"}),
         ("best", 5, {"dataset": "Heartbeat", "folds": 5}),
-        ("best", 3, {"dataset": "Epilepsy", "pretrain_epochs": 0}),
-        ("best", 3, {"dataset": "Epilepsy", "embedding": "fresh"}),
+        ("best", 5, {"dataset": "Epilepsy", "pretrain_epochs": 0}),
+        ("best", 5, {"dataset": "Epilepsy", "embedding": "fresh"}),
         ("best", 3, {"dataset": "CharacterTrajectories", "padding": "zeros"}),
-        ("best", 3, {"dataset": "LSST", "embedding": "fresh"}),
-        ("best", 3, {"dataset": "LSST", "pretrain_epochs": 0}),
+        ("best", 5, {"dataset": "LSST", "embedding": "fresh"}),
+        ("best", 5, {"dataset": "LSST", "pretrain_epochs": 0}),
         ("paper", 3, {"dataset": "Epilepsy"}),
         ("paper", 3, {"dataset": "LSST"}),  # an hour of a free CPU core each, and up to five, from here on
         ("paper", 3, {"dataset": "CharacterTrajectories"}),
