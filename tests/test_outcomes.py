@@ -327,7 +327,7 @@ def test_roles_take_numbers_from_the_records(tmp_path, monkeypatch):
     made_up_record("spirals", "text", 3, None, tmp_path, metrics={"rmse_clean": 9.0}, commit="0" * 40 + "+")
     assert prose.recorded("spirals text rmse_clean").endswith("n\u00a0=\u00a03"), "three others are enough"
     made_up_record("spirals", "best", 1, None, tmp_path, metrics={"extra": 2.0}, commit="0" * 40 + "+")
-    assert prose.recorded("spirals best extra").endswith("n\u00a0=\u00a02, some by code that no commit holds")
+    assert prose.recorded("spirals best extra").endswith("n\u00a0=\u00a02 (some by code that no commit holds)")
     assert prose.outcome("pendulum") == "not run" and prose.outcome("table-5-romae-mse") == "not run"
     with pytest.raises(ValueError, match="cell is 'table-0'"):
         prose.ours("table-0")

@@ -89,7 +89,7 @@ def recorded(words: str) -> str:
 def _uncommitted(found: list[Record]) -> str:
     """A warning that counts for the words of a sentence, where a run's code cannot be had again."""
     known = [record.committed for record in found]
-    return "" if all(known) else f", {'some ' * any(known)}by code that no commit holds"
+    return "" if all(known) else f" ({'some ' * any(known)}by code that no commit holds)"
 
 
 def difference(words: str) -> str:
