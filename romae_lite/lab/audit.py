@@ -75,7 +75,7 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
         shared -= experiment(r.experiment).shaping
         own = {name: value for name, value in r.config.items() if name not in shared}
         version = r.data_fingerprint.rpartition(":")[0]  # fingerprints of different kinds are no contradiction
-        key = (r.experiment, r.seed, r.versions.get("numerics"), version, json.dumps(own, sort_keys=True))
+        key = (r.experiment, r.seed, r.numerics, version, json.dumps(own, sort_keys=True))
         if first.setdefault(key, r).data_fingerprint != r.data_fingerprint:
             yield f"{place(r)}: was made on other data than {first[key].path.name}"
 
