@@ -84,7 +84,8 @@ def size(name: str, **changes: int) -> Size:
     return replace(Size(dim=dim, heads=heads, depth=depth, ff=ff), **changes)
 
 
-INITS = ("torch", "normal")  # PyTorch's own; or weights from a normal of std 0.02, cut off at 2, and biases 0
+# How weights start: as PyTorch has them; from a normal of std 0.02, cut off at 2, biases 0; or so but for the head's.
+INITS = ("torch", "normal", "body")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -372,8 +373,8 @@ def initialise(model: nn.Module, init: str) -> None:
     """Draw the weights of linear layers anew where `init` is not PyTorch's own; [CLS] and mask token stay (D3, D43)."""
     if init == "torch":
         return
-    for layer in model.modules():
-        if isinstance(layer, nn.Linear):
+    for name, layer in model.named_modules():
+        if isinstance(layer, nn.Linear) and not (init == "body" and name.startswith("head.")):
             nn.init.trunc_normal_(layer.weight, std=0.02)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)

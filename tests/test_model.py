@@ -335,10 +335,11 @@ def test_each_dropout_is_where_it_says_and_only_in_training(where):
 
 
 def test_initialisation_of_the_authors():
-    """Every linear layer from a normal of std 0.02, biases zero; the rest as before."""
+    """Every linear layer from a normal of std 0.02, biases zero; the rest as before. "body" leaves the head alone."""
     make = dict(encoder=size("180x3x2x720"))
-    ours, theirs = (
-        built(lambda init=init: RoMAEPredictor(config(**make, init=init), 4, "cls")) for init in ("torch", "normal")
+    ours, theirs, body = (
+        built(lambda init=init: RoMAEPredictor(config(**make, init=init), 4, "cls"))
+        for init in ("torch", "normal", "body")
     )
     for name, layer in theirs.named_modules():
         if isinstance(layer, torch.nn.Linear):
@@ -347,7 +348,11 @@ def test_initialisation_of_the_authors():
             assert layer.bias is None or not layer.bias.any()
     assert torch.equal(ours.encoder.cls, theirs.encoder.cls)
     assert ours.encoder.stack.blocks[0].attention.qkv.weight.std() > 0.04  # uniform on +-1/sqrt(180): 0.043
-    with pytest.raises(ValueError, match="init is 'xavier'; choose one of torch, normal"):
+    for (name, of_body), of_theirs, of_ours in zip(
+        body.named_parameters(), theirs.parameters(), ours.parameters(), strict=True
+    ):
+        assert torch.equal(of_body, of_ours if name.startswith("head.") else of_theirs), name
+    with pytest.raises(ValueError, match="init is 'xavier'; choose one of torch, normal, body"):
         config(init="xavier")
 
 

@@ -55,7 +55,7 @@ class Pendulum(Experiment):
     batch: int = setting(16, "clips per step", low=1)
     warmup_share: float = setting(0.16, "share of steps that warm up: Table 15's 1000 of 6250", low=0, high=1)
     init: str = setting(
-        "normal", "how weights start: from a normal distribution of deviation 0.02, or as PyTorch has them (D43)",
+        "body", "how weights start: from a normal of deviation 0.02, all or all but the head's, or as PyTorch's (D43)",
         choices=INITS, was="torch",
     )  # fmt: skip
     n_train: int = setting(2000, "training clips", low=2)

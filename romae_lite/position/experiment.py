@@ -59,7 +59,7 @@ class Position(Experiment):
     warmup_share: float = setting(0.2, "share of steps that warm up: Table 17's 625 of 3130", low=0, high=1)
     clip: float | None = setting(None, "largest gradient norm, or None", low=1e-12)
     init: str = setting(
-        "normal", "how weights start: from a normal distribution of deviation 0.02, or as PyTorch has them (D43)",
+        "body", "how weights start: from a normal of deviation 0.02, all or all but the head's, or as PyTorch's (D43)",
         choices=INITS, was="torch",
     )  # fmt: skip
     n_train: int = setting(20_000, "training samples", low=1)
