@@ -5,7 +5,7 @@ from .data import EMPTY, RECORDS
 
 CONFLICT = (
     "the paper disagrees with itself: 0.467 in the table (its first digits were seen in a summary only), 0.570 in "
-    "the text; impossible values among the targets weigh more than the difference"
+    "the text; on some splits impossible values among the targets weigh more than the difference"
 )
 UNLIKE = (
     "impossible values among the targets decide the mean squared error (they add from about 0.04 to 0.26 to it, "
