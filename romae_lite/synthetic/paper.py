@@ -4,7 +4,8 @@ from ..lab.claims import QUOTED, SQUARED, table
 
 DRAW = (
     "the score depends on how many points are observed (the best possible predictor's, too), a number that the "
-    "authors' code draws once for all series and that nobody states; ours is the mean over 3 to 10"
+    "authors' code draws once for each worker's copy of the series, and nobody states how many there were; ours is "
+    "the mean over 3 to 10"
 )
 GRID = (
     "taken from HeTVAE's own paper, whose series lie on another grid of times, on which the best possible error is "
