@@ -172,6 +172,8 @@ OURS = re.compile(
 )
 OTHERS = {
     "Chromeilion/RoMAE",
+    "alercebroker/ATAT",
+    "boschresearch/Continuous-Recurrent-Units",
     "karolpiczak/ESC-50",
     "Chromeilion/RoMAE-Experiments",
     "microsoft/SeqML",
