@@ -14,16 +14,15 @@ from conftest import ROOT
 
 from romae_lite.lab.records import Record, counted, load_all
 from romae_lite.lab.subjects import EXPERIMENTS
-from romae_lite.lab.summary import Summary
 from romae_lite.page import prose
-from romae_lite.page.notebook import paired
+from romae_lite.page.prose import change
 
 RECORDS = load_all().records
 
 
 def runs(words: str) -> list[Record]:
     """The counted records that the role {recorded} would take: "uea best accuracy dataset=LSST"."""
-    return prose._runs(words)[1]
+    return prose.runs(words)[1]
 
 
 def values(words: str, metric: str | None = None) -> np.ndarray:
@@ -35,15 +34,9 @@ def mean(words: str, metric: str | None = None) -> float:
     return values(words, metric).mean()
 
 
-def change(words: str) -> Summary:
-    """What the settings after the bar change, seed by seed: as the role {difference}."""
-    before, _, settings = words.partition("|")
-    return paired(runs(f"{before} {settings}"), runs(before), words.split()[2])
-
-
 def no_difference(words: str) -> bool:
-    found = change(words)
-    return found.low <= 0 <= found.high
+    what = change(words)
+    return what.low <= 0 <= what.high
 
 
 def paper(cell: str) -> float:
@@ -100,7 +93,7 @@ def slips() -> np.ndarray:
     return np.array([r.metrics["mse"] - r.metrics["mse_plausible"] for r in found if r.config["outliers"] == "keep"])
 
 
-def found(by: str) -> np.ndarray:
+def share_found(by: str) -> np.ndarray:
     """Share of each of LSST's classes that is found, mean over the runs of a preset."""
     counts = np.mean([r.arrays["confusion"] for r in runs(f"uea {by} accuracy dataset=LSST")], 0)
     return np.diag(counts) / counts.sum(1)
@@ -367,17 +360,17 @@ SAID = (
     (
         "notebooks/09_uea.ipynb",
         "Kilonovae, which somebody may be looking for, hardly any run finds.",
-        lambda: max(found(by=preset)[7] for preset in ("paper", "best")) < 0.02,
+        lambda: max(share_found(by=preset)[7] for preset in ("paper", "best")) < 0.02,
     ),
     (
         "notebooks/09_uea.ipynb",
         "win their points on common classes, supernovae of types Ia and II and flares above all",
-        lambda: all(found(by="paper")[k] > found(by="best")[k] + 0.03 for k in (3, 8, 11)),
+        lambda: all(share_found(by="paper")[k] > share_found(by="best")[k] + 0.03 for k in (3, 8, 11)),
     ),
     (
         "notebooks/09_uea.ipynb",
         "ours find three times as many of the rare superluminous supernovae",
-        lambda: 2.5 < found(by="best")[13] / found(by="paper")[13] < 3.5,
+        lambda: 2.5 < share_found(by="best")[13] / share_found(by="paper")[13] < 3.5,
     ),
     (
         "notebooks/09_uea.ipynb",

@@ -13,7 +13,7 @@ from ..lab.records import Record, counted, load_all, results_dir, select
 from ..lab.report import Row, claims_line, joined, our_text, summary_of
 from ..lab.statements import Judged, all_judged
 from ..lab.subjects import experiment
-from ..lab.summary import decimals_for
+from ..lab.summary import Summary, decimals_for
 from .notebook import paired
 
 MISSING = "not recorded yet"
@@ -67,7 +67,7 @@ def judged(what: str) -> str:
     return claims_line(all_judged(_found().values()))
 
 
-def _runs(words: str) -> tuple[str, list[Record]]:
+def runs(words: str) -> tuple[str, list[Record]]:
     """ "spirals best rmse_clean epochs=250": the metric, and the records of the preset with these changes alone."""
     name, preset, metric, *changes = words.split()
     wanted = experiment(name).preset(preset).replace(**dict(map(assignment, changes)))
@@ -78,7 +78,7 @@ def _runs(words: str) -> tuple[str, list[Record]]:
 def recorded(words: str) -> str:
     """ "spirals best rmse_clean epochs=250" -> mean [interval] and n of a metric, over the records of a preset whose
     settings are those of the preset but for the ones named."""
-    metric, found = _runs(words)
+    metric, found = runs(words)
     if not (summary := summary_of(found, metric)):
         return MISSING
     bare = replace(summary, low=None, high=None)
@@ -92,18 +92,24 @@ def _uncommitted(found: list[Record]) -> str:
     return "" if all(known) else f" ({'some ' * any(known)}by code that no commit holds)"
 
 
-def difference(words: str) -> str:
-    """ "uea best accuracy dataset=LSST | embedding=fresh" -> what the settings after the bar change, seed by seed:
-    mean [interval] of the differences of runs with the same seed (`paired`), and their number."""
+def change(words: str) -> Summary | None:
+    """ "uea best accuracy dataset=LSST | embedding=fresh" -> what the settings after the bar change, seed by seed: the
+    differences of runs with the same seed (`paired`)."""
     before, _, changes = words.partition("|")
-    metric, base = _runs(before)
-    _, changed = _runs(f"{before} {changes}")
-    if not (summary := paired(changed, base, metric)):
+    metric, base = runs(before)
+    return paired(runs(f"{before} {changes}")[1], base, metric)
+
+
+def difference(words: str) -> str:
+    """`change` in words: mean [interval] of the differences, and their number."""
+    if not (summary := change(words)):
         return MISSING
+    before, _, changes = words.partition("|")
+    both = [*runs(before)[1], *runs(f"{before} {changes}")[1]]
     decimals = decimals_for(summary.mean if summary.std is None else summary.std, 2)
     show = lambda x: f"{x:+.{decimals}f}".replace("-", "−")  # noqa: E731, RUF001
     interval = "" if summary.low is None else f" [{show(summary.low)}, {show(summary.high)}]"
-    return f"{show(summary.mean)}{interval}, n{NBSP}={NBSP}{summary.n}{_uncommitted([*base, *changed])}"
+    return f"{show(summary.mean)}{interval}, n{NBSP}={NBSP}{summary.n}{_uncommitted(both)}"
 
 
 def claims_markdown(statuses: Iterable[str]) -> str:
