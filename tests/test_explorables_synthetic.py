@@ -40,7 +40,7 @@ def figure(cls: bool = True, **opening):
 
 
 def by_the_package(exp, net, noisy: np.ndarray, observed: list[int]) -> np.ndarray:
-    t = generator.GRIDS["authors"][0]
+    t = generator.GRIDS["from-zero"][0]
     tokens = Tokens(
         values=torch.from_numpy(noisy).float()[None, :, None],
         positions=torch.from_numpy(t * exp.scale)[None, :, None],
@@ -54,7 +54,7 @@ def by_the_package(exp, net, noisy: np.ndarray, observed: list[int]) -> np.ndarr
 
 def test_page_gets_the_generators_series():
     data = figure().data
-    t, references = generator.GRIDS["authors"]
+    t, references = generator.GRIDS["from-zero"]
     np.testing.assert_allclose(data["t"], t, atol=1e-9)
     np.testing.assert_allclose(data["references"], references, atol=1e-9)
     shown = Synthetic.mini().shown
@@ -109,7 +109,7 @@ def agrees(page, exp, net, data) -> dict:
     expected = by_the_package(exp, net, noisy, observed)
     np.testing.assert_allclose(np.array(now["romae"], float), expected, atol=1.5e-4)  # shown to four decimals
     seen = np.isin(np.arange(50), observed)
-    mean, variance = posterior(noisy[None], seen[None], "authors")
+    mean, variance = posterior(noisy[None], seen[None], "from-zero")
     np.testing.assert_allclose(np.array(now["gp"], float), mean[0][~seen], atol=1e-4)  # shown to four decimals
     np.testing.assert_allclose(np.array(now["sd"], float), np.sqrt(variance[0][~seen]), atol=1e-4)
     assert now["hidden"] == np.flatnonzero(~seen).tolist()
@@ -153,14 +153,14 @@ def test_weights_of_the_observations(visit):  # noqa: F811
         assert now["asked"] not in observed
         seen = np.isin(np.arange(50), observed)[None]
         for i, weight in zip(observed, np.array(now["weights_gp"], float), strict=True):
-            raised = posterior(np.eye(50)[[i]], seen, "authors")[0][0, now["asked"]]
+            raised = posterior(np.eye(50)[[i]], seen, "from-zero")[0][0, now["asked"]]
             assert weight == pytest.approx(raised, abs=1e-4)  # shown to four decimals
         page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).average")
         now = state(page)
         unpacked_ = unpacked(shown.data["units"][0]["model"])
         values = torch.tensor(shown.data["series"][now["series"]]["noisy"])[None, :, None]
         values.requires_grad_()
-        positions = torch.from_numpy(generator.GRIDS["authors"][0] * exp.scale)[None, :, None]
+        positions = torch.from_numpy(generator.GRIDS["from-zero"][0] * exp.scale)[None, :, None]
         tokens = Tokens(values=values, positions=positions)
         hidden = ~torch.from_numpy(seen)
         answers = unpacked_(tokens, split(hidden, tokens.real))[0, :, 0]
@@ -183,7 +183,7 @@ def test_average_is_over_all_series(visit):  # noqa: F811
     distance = []
     for n in range(len(shown.data["series"])):
         _, noisy, _ = synthetic.shown(shown.data, n)
-        mean, variance = posterior(noisy[None], seen[None], "authors")
+        mean, variance = posterior(noisy[None], seen[None], "from-zero")
         distance.append(np.mean((by_the_package(exp, net, noisy, observed) - mean[0][~seen]) ** 2))
     expected = variance[0][~seen].mean() + np.mean(distance)
     assert float(now["average"]) == pytest.approx(expected, abs=6e-4) and now["average"] in now["note"]

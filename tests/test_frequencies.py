@@ -50,7 +50,8 @@ def test_every_frequency_and_both_numbers_of_sines_are_equally_likely():
         share = np.bincount(drawn.astype(int), minlength=25) / len(drawn)
         assert len(share) == 25  # 0 to 24
         assert np.abs(share - 1 / 25).max() < 5 * math.sqrt(0.04 * 0.96 / len(drawn))  # 50 of them: 5 standard errors
-    assert abs(np.corrcoef(second.T)[0, 1]) < 4 / math.sqrt(len(second))
+    assert (second[:, 0] != second[:, 1]).all()  # drawn without replacement: one of the 24 others,
+    assert abs(np.corrcoef(second.T)[0, 1] + 1 / 24) < 4 / math.sqrt(len(second))  # hence this correlation
 
 
 def test_power_noise_and_signal_to_noise():

@@ -25,14 +25,15 @@ def rng(seed: int = 0) -> np.random.Generator:
 # Data ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("grid", ["authors", "hetvae"])
+@pytest.mark.parametrize("grid", GRIDS)
 def test_series_follow_the_formula(grid):
     """x(t) = sum_k z_k e^(-120 (t - r_k)^2) / sum_k e^(-120 (t - r_k)^2), term by term."""
     tokens = generate(4, rng(), grid)
-    if grid == "authors":
-        times, references = [0.02 * i for i in range(50)], [0.1 * k for k in range(1, 11)]
-    else:
-        times, references = [i / 50 for i in range(51)], [k / 9 for k in range(10)]
+    times, references = {
+        "authors": ([0.02 * i for i in range(1, 51)], [0.1 * k for k in range(1, 11)]),
+        "from-zero": ([0.02 * i for i in range(50)], [0.1 * k for k in range(1, 11)]),
+        "hetvae": ([i / 50 for i in range(51)], [k / 9 for k in range(10)]),
+    }[grid]
     np.testing.assert_allclose(tokens.positions[..., 0], np.broadcast_to(times, (4, len(times))), atol=1e-15)
     for s in range(4):
         z = tokens.aux["heights"][s].tolist()
@@ -175,7 +176,7 @@ def test_levels_that_are_known():
 # The experiment -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("grid", ["authors", "hetvae"])
+@pytest.mark.parametrize("grid", GRIDS)
 def test_score_by_hand(grid):
     exp = Synthetic(**SMALL | dict(grid=grid))
     tokens = exp.data(0).test
@@ -185,7 +186,7 @@ def test_score_by_hand(grid):
     row = lambda series: table[[first[float(v)] for v in series.values[:, 0, 0]]]  # noqa: E731
     # a training series stands once in the test set, but its values also in `first`: the later row counts for both
     score = exp.score(lambda series, observed: row(series), tokens)
-    last = 10 if grid == "authors" else 9
+    last = 9 if grid == "hetvae" else 10
     for name, target in (("mse_noisy", tokens.values[..., 0].double()), ("mse_clean", tokens.aux["clean"])):
         for leaked, suffix in ((False, ""), (True, "_leaked")):
             by_count = {}
@@ -250,7 +251,7 @@ def test_predictions_come_from_visible_points_and_land_at_hidden_ones():
     np.testing.assert_allclose(exp.predict(model, spoiled, observed), out, atol=1e-5)
 
 
-@pytest.mark.parametrize("grid, last", [("authors", 10), ("hetvae", 9)])
+@pytest.mark.parametrize("grid, last", [("authors", 10), ("from-zero", 10), ("hetvae", 9)])
 def test_training_draws_a_number_for_every_series(monkeypatch, grid, last):
     from romae_lite.synthetic import experiment as synthetic
 
@@ -338,7 +339,7 @@ def test_training_learns():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        (dict(grid="ours"), ValueError, "grid is 'ours'; choose one of 'authors', 'hetvae'"),
+        (dict(grid="ours"), ValueError, "grid is 'ours'; choose one of 'authors', 'from-zero', 'hetvae'"),
         (dict(shared_seed=1), TypeError, "shared_seed is 1; it must be bool"),
         (dict(n_train=0), ValueError, "n_train is 0"),
         (dict(position_scale=0.0), ValueError, "position_scale is 0.0"),

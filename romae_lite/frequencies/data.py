@@ -42,10 +42,11 @@ def sines(frequencies: np.ndarray, rng: np.random.Generator, length: int) -> np.
 
 
 def draw(n: int, rng: np.random.Generator, top: int = TOP) -> np.ndarray:
-    """Frequencies of n series, (n, 2): one or two with equal chance, each a whole number from 0 to top."""
-    if n < 1 or top < 0 or top != int(top):
-        raise ValueError(f"n is {n}, top {top}; draw at least one series, and up to a whole number from 0 on")
-    frequencies = rng.integers(0, top + 1, (n, 2)).astype(float)
+    """Frequencies of n series, (n, 2): one or two with equal chance, two different whole numbers from 0 to top."""
+    if n < 1 or top < 1 or top != int(top):
+        raise ValueError(f"n is {n}, top {top}; draw at least one series, and up to a whole number from 1 on")
+    frequencies = rng.integers(0, (top + 1, top), (n, 2)).astype(float)
+    frequencies[:, 1] += frequencies[:, 1] >= frequencies[:, 0]  # any number but the first
     frequencies[rng.random(n) < 0.5, 1] = np.nan
     return frequencies
 

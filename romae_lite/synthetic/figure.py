@@ -24,7 +24,7 @@ from .experiment import Synthetic
 from .rivals import posterior
 
 SCRIPT = Path(__file__).with_suffix(".js")
-GRID = "authors"  # the one that the page knows
+GRID = "from-zero"  # the one that the page knows
 SERIES, MOST = 40, 20  # series to choose from; the slider's last number of observed points
 COMMAND = "python -m romae_lite run synthetic --preset mini --seeds 0"
 
