@@ -7,6 +7,10 @@ from ..lab.claims import EXACT, ROOT, SQUARED, table
 WIDTH, TEST = 49, 40_000  # positions on (1, 50); 4000 test samples of ten
 # standard error of the variance of so many uniform numbers: sqrt((m4 - m2^2) / n) with m4 = w^4 / 80, m2 = w^2 / 12
 DRAW = math.sqrt((WIDTH**4 / 80 - WIDTH**4 / 144) / TEST)
+MEDIAN = (
+    "the authors take the median over the range of the mean of five runs; ours is the mean of each run's own median, "
+    "which is smaller (D15)"
+)
 
 CLAIMS = (
     *table(
@@ -31,7 +35,7 @@ CLAIMS = (
              needs="half a minute of an H100 a run, or half an hour of a free CPU core",
              note="the axis says MSE; what is plotted are absolute errors"),
         (
-            ("mean", dict(metric="mae_mean")), ("median", dict(metric="mae_median")),
+            ("mean", dict(metric="mae_mean")), ("median", dict(metric="mae_median", not_comparable=MEDIAN)),
             ("central 80 %", dict(metric="mae_central")), ("first point", dict(metric="mae_first")),
             ("last point", dict(metric="mae_last")),
         ),
