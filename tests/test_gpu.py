@@ -104,8 +104,7 @@ for name, changes in json.loads(sys.argv[1]).items():
 
 def test_no_training_step_waits_for_the_gpu():
     spirals = {"epochs": 1, "n_train": 32, "encoder": "16x2x1x16", "decoder": "16x2x1x16", "optimizer": "muon"}
-    pictures = SMALL["tiny_imagenet"] | {"augment": 0}  # kornia reads what it has drawn, and waits for it
-    done = python("-c", STEPS, json.dumps(SMALL | {"spirals": spirals, "tiny_imagenet": pictures}))
+    done = python("-c", STEPS, json.dumps(SMALL | {"spirals": spirals}))
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -1,6 +1,7 @@
 """Tiny ImageNet: patches and positions, resolutions, augmentation, the authors' absolute codes, metrics."""
 
 import io
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from romae_lite.model import RoMAE
 from romae_lite.page.findings import findings
 from romae_lite.rope import PositionEncoding
 from romae_lite.tiny_imagenet import data, rivals
-from romae_lite.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet, augmented
+from romae_lite.tiny_imagenet.augment import OPERATIONS, randaugment
+from romae_lite.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
 from romae_lite.tokens import Tokens, unpatchify
 
 CPU = torch.device("cpu")
@@ -198,8 +200,65 @@ def test_randaugment_changes_pictures_in_fine_tuning_only(drawn):
     torch.manual_seed(0)
     again = exp.shown(drawn, CPU, "fine-tune").values
     assert one.equal(again) and not one.equal(two) and not one.equal(plain)
-    image = augmented(drawn.aux["image"], 2, 9)
-    assert image.shape == (20, 64, 64, 3) and image.min() >= 0 and image.max() <= 255 and image.max() > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # torchvision's tables at magnitude 9 of 30: 1 +- 0.27, 7 bits, a threshold of 178.5
+        ("identity", lambda x, s: x),
+        ("brightness", lambda x, s: x * (1 + 0.27 * s)),
+        ("contrast", lambda x, s: _grey(x).mean() + (1 + 0.27 * s) * (x - _grey(x).mean())),
+        ("colour", lambda x, s: _grey(x)[..., None] + (1 + 0.27 * s) * (x - _grey(x)[..., None])),
+        ("posterize", lambda x, s: x // 2 * 2),
+        ("solarize", lambda x, s: np.where(x < 178.5, x, 255 - x)),
+        ("autocontrast", lambda x, s: (x - x.min((0, 1))) / np.ptp(x, (0, 1)) * 255),
+    ],
+)
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_operations_of_randaugment_on_levels(drawn, name, expected, sign):
+    pixels = drawn.aux["image"][0].numpy()
+    found = np.asarray(OPERATIONS[name](Image.fromarray(pixels), 9 / 30, sign)).astype(float)
+    # Pillow rounds, or cuts off, a grey level and then the result
+    np.testing.assert_allclose(found, np.clip(expected(pixels.astype(float), sign), 0, 255), atol=2)
+
+
+def _grey(x):
+    return x @ (0.299, 0.587, 0.114)
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        # a point at (x, y) from the upper left corner; 0.3 * 9 / 30 = 0.09, 150 / 331 * 64 * 9 / 30 = 8.7, 9 degrees
+        ("shear x", lambda x, y, s: (x + s * 0.09 * y, y)),
+        ("shear y", lambda x, y, s: (x, y + s * 0.09 * x)),
+        ("translate x", lambda x, y, s: (x + s * 8, y)),
+        ("translate y", lambda x, y, s: (x, y + s * 8)),
+        ("rotate", lambda x, y, s: (31.5 + (x - 31.5) * np.cos(s * np.pi / 20) - (y - 31.5) * np.sin(s * np.pi / 20),
+                                    31.5 + (x - 31.5) * np.sin(s * np.pi / 20) + (y - 31.5) * np.cos(s * np.pi / 20))),
+    ],
+)  # fmt: skip
+def test_operations_of_randaugment_on_places(name, there):
+    pixels = np.zeros((64, 64, 3), np.uint8)
+    pixels[39:42, 19:22] = 200  # around (20, 40)
+    for sign in (-1, 1):
+        found = np.asarray(OPERATIONS[name](Image.fromarray(pixels), 9 / 30, sign))[..., 0]
+        y, x = np.argwhere(found).mean(0)
+        assert any(np.hypot(x - a, y - b) < 0.8 for a, b in [there(20, 40, s) for s in (-1, 1)])
+    one, two = (np.asarray(OPERATIONS[name](Image.fromarray(pixels), 9 / 30, s)) for s in (-1, 1))
+    assert not np.array_equal(one, two)
+
+
+def test_randaugment_draws_every_operation_and_sign_alike(monkeypatch):
+    seen = []
+    for name in OPERATIONS:
+        monkeypatch.setitem(OPERATIONS, name, lambda p, m, s, name=name: seen.append((name, s)) or p)
+    torch.manual_seed(0)
+    pictures = torch.zeros(1400, 2, 2, 3, dtype=torch.uint8)
+    assert randaugment(pictures, 2, 9).equal(pictures) and len(seen) == 2800
+    count = Counter(seen)
+    assert len(count) == 28 and all(abs(n - 100) < 5 * 100**0.5 for n in count.values())
 
 
 # The authors' absolute codes ------------------------------------------------------------------------------------------

@@ -144,8 +144,8 @@ def _statements() -> tuple[Statement, ...]:
             ),
             remark="The comparisons with other models could not be made: theirs on spirals are very probably in "
             "another unit, on normalised data, HeTVAE's synthetic series probably on another grid, and PhysioNet's "
-            "score hangs on typing errors. RoMAE's own numbers stand beside, since they say nothing about other models: "
-            "the one on synthetic series, and the one on spirals, which, taken as the error to the clean curve from "
+            "score hangs on typing errors. RoMAE's own numbers say nothing about other models and stand beside: the "
+            "one on synthetic series, and the one on spirals, which, taken as the error to the clean curve from "
             "noisy points, came out worse; the paper does not say that it is that. A second reading is shown too.",
         ),
         Statement(

@@ -6,7 +6,6 @@ patches.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from .data import SHAPES, SIDE, DataError
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet's pixels, as everybody uses them
 ASKED = (32, 48, 64, 80, 96, 128)  # pixels along a side at which `arrays` asks, for pictures of 64
 SOME = 1000  # test pictures that are asked about at other resolutions
-TOGETHER = 16  # pictures that get the same operations of RandAugment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,10 +223,12 @@ class TinyImageNet(Classification):
         Tokens that have values already stay as they are."""
         if "image" not in batch.aux:
             return batch.to(device)
-        image = sent(batch.aux["image"], device)  # (B, 64, 64, 3) uint8
+        image = batch.aux["image"]  # (B, 64, 64, 3) uint8
         if stage == "fine-tune" and self.augment:
-            image = augmented(image, self.augment, self.magnitude)
-        values = self.patches(image, self.side)
+            from .augment import randaugment  # takes Pillow
+
+            image = randaugment(image, self.augment, self.magnitude)
+        values = self.patches(sent(image, device), self.side)
         batch = replace(batch, aux={"label": batch.aux["label"]})
         if stage == "fine-tune" and self.seen_share < 1:
             count = max(1, round(self.seen_share * values.shape[1]))
@@ -343,20 +343,3 @@ def standardised(values: Tensor) -> Tensor:
     colours = (1 / (255 * deviation), -torch.tensor(MEAN) / deviation)
     scale, shift = (sent(t, values.device).repeat(values.shape[-1] // 3) for t in colours)  # (P,)
     return torch.addcmul(shift, values.float(), scale)
-
-
-def augmented(image: Tensor, operations: int, magnitude: int) -> Tensor:
-    """Pictures (B, H, W, 3) uint8 after RandAugment, levels from 0 to 255; with what the global generator draws, which
-    training seeds for every step."""
-    level = image.permute(0, 3, 1, 2).float() / 255  # (B, 3, H, W)
-    level = torch.cat([randaugment(operations, magnitude)(part) for part in level.split(TOGETHER)])
-    return 255 * level.permute(0, 2, 3, 1)
-
-
-@cache
-def randaugment(operations: int, magnitude: int) -> nn.Module:
-    """RandAugment (Cubuk et al., 2020) as kornia has it, for pictures (B, 3, H, W) from 0 to 1: operations drawn once
-    for those that it gets together, their sign for each. ImportError without kornia."""
-    from kornia.augmentation.auto import RandAugment
-
-    return RandAugment(n=operations, m=magnitude)
