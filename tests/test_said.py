@@ -99,6 +99,16 @@ def share_found(by: str) -> np.ndarray:
     return np.diag(counts) / counts.sum(1)
 
 
+def spirals_between_batches() -> list[float]:
+    """Standard deviation over batches of 100 spirals of a model's error, the larger of that from noisy and from clean
+    inputs: of every recorded model of three settings."""
+    return [
+        max(r.metrics.get(f"rmse_clean_trial_std{how}", 0) for how in ("", "_clean_inputs"))
+        for words in ("text", "paper", "best")
+        for r in runs(f"spirals {words} rmse_clean")
+    ]
+
+
 SAID = (
     # what has not been run, and where
     ("book/how_to_run.md", "no GPU has run it yet", on_cpus),
@@ -204,14 +214,11 @@ SAID = (
     # 05, spirals
     (
         "notebooks/05_spirals.ipynb",
-        "between batches of 100 all our models but one scatter by three thousandths at most (that one by seven)",
+        "between batches of 100 most of our models scatter by up to three thousandths (none by more than seven)",
         lambda: (
-            sum(
-                max(r.metrics.get(f"rmse_clean_trial_std{how}", 0) for how in ("", "_clean_inputs")) > 0.0035
-                for words in ("text", "paper", "best")
-                for r in runs(f"spirals {words} rmse_clean")
-            )
-            == 1
+            np.median(scatter := spirals_between_batches()) < 0.0025
+            and np.mean([s < 0.0035 for s in scatter]) > 0.8
+            and max(scatter) < 0.0075
         ),
     ),
     (
@@ -364,8 +371,8 @@ SAID = (
     ),
     (
         "notebooks/09_uea.ipynb",
-        "win their points on common classes, supernovae of types Ia and II and flares above all",
-        lambda: all(share_found(by="paper")[k] > share_found(by="best")[k] + 0.03 for k in (3, 8, 11)),
+        "win their points on common classes, supernovae of type Ia and flares above all",
+        lambda: all(share_found(by="paper")[k] > share_found(by="best")[k] + 0.03 for k in (8, 11)),
     ),
     (
         "notebooks/09_uea.ipynb",
