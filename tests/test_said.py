@@ -198,8 +198,8 @@ SAID = (
     ),
     (
         "notebooks/04_units.ipynb",
-        "Sines added to the tokens learnt next to nothing even at × 99 (one run",
-        lambda: len(runs(SINES)) == 1 and mean(SINES) > 0.9 * mean(SINES, "mse_clean_zero"),
+        "Sines added to the tokens learnt little even at × 99 (one run",
+        lambda: len(runs(SINES)) == 1 and mean(SINES) > 0.85 * mean(SINES, "mse_clean_zero"),
     ),
     (
         "notebooks/04_units.ipynb",
@@ -257,18 +257,27 @@ SAID = (
     ),
     (
         "notebooks/06_synthetic.ipynb",
-        "draw level with straight lines at ten points and are behind them beyond; our settings stay ahead.",
+        "are no better than straight lines at ten points and behind them beyond; our settings stay ahead.",
         lambda: (
             all(
                 mean("synthetic paper mse_noisy", f"mse_noisy_n{n}")
                 > mean("synthetic paper mse_noisy", f"mse_noisy_n{n}_linear")
-                for n in (12, 15, 20)
+                for n in (10, 12, 15, 20)
             )
             and all(
                 mean("synthetic best mse_noisy", f"mse_noisy_n{n}")
                 < mean("synthetic best mse_noisy", f"mse_noisy_n{n}_linear")
                 for n in (10, 20)
             )
+        ),
+    ),
+    (
+        "notebooks/06_synthetic.ipynb",
+        "one seed, run on both, ends at the same error on both.",
+        lambda: (
+            len(grids := [runs(f"synthetic paper mse_noisy{words}")[0] for words in ("", " grid=from-zero")]) == 2
+            and grids[0].numerics == grids[1].numerics
+            and abs(np.diff([r.metrics["mse_noisy"] for r in grids])[0]) < 0.002
         ),
     ),
     # 07, PhysioNet
