@@ -34,7 +34,7 @@ REFUSED = [
     ("observed leaves 0 points of spiral 0; this fit needs 2",
      lambda: rivals.least_squares(spirals.GRID[None], NOISY, FEW & False)),
     ("n is 0", lambda: curves.generate(0, rng())),
-    ("grid is 'ours'; choose one of authors, hetvae", lambda: curves.generate(1, rng(), "ours")),
+    ("grid is 'ours'; choose one of authors, from-zero, hetvae", lambda: curves.generate(1, rng(), "ours")),
     ("n is 0", lambda: pictures.digits(0, rng())),
     ("n is 0", lambda: pictures.stars(0, rng())),
     ("points 1", lambda: pictures.stars(1, rng(), points=1)),

@@ -40,7 +40,7 @@ def test_without_records_every_claim_is_not_run(tmp_path):
     assert {r.outcome.status for r in found} == {"not run", "not comparable", "unknown", "quoted"}
     assert all(r.ours is None and r.own is None and r.tier == "" for r in found)
     numbers = sum(not c.quoted and not c.reading and c.value is not None and c.metric != "parameters" for c in CLAIMS)
-    assert report.summary_line(found).startswith(f"0 of {numbers} numbers judged: 3 not comparable,")
+    assert report.summary_line(found).startswith(f"0 of {numbers} numbers judged: 4 not comparable,")
     assert "0 of 5 counts of parameters judged: 5 not run." in report.summary_line(found)
     n = len(STATEMENTS)  # of interpolation all comparisons are of unlike things
     words = f"Of {n} claims of the paper: 1 not comparable, {n - 1} not run."
