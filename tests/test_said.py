@@ -273,7 +273,7 @@ SAID = (
     ),
     (
         "notebooks/06_synthetic.ipynb",
-        "one seed, run on both, ends at the same error on both.",
+        "one seed, run on both grids by the same code, ends at the same error on both",
         lambda: (
             len(grids := [runs(f"synthetic paper mse_noisy{words}")[0] for words in ("", " grid=from-zero")]) == 2
             and grids[0].numerics == grids[1].numerics
