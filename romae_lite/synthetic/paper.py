@@ -3,7 +3,7 @@
 from ..lab.claims import QUOTED, SQUARED, table
 
 DRAW = (
-    "the score depends on how many points are observed; ours is the mean over 3 to 10, theirs very probably the mean "
+    "the score depends on how many points are observed; ours is the mean over 3 to 10, theirs probably the mean "
     "over fifty batches with a number each, drawn from the same: so their trainer validates with the settings of all "
     "their stored runs (D18). Which of their scores was printed is not stored"
 )
