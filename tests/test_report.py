@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -345,6 +346,7 @@ def test_an_axis_of_ratios():
 
 
 def test_last_verified_is_told_only_where_it_is_noted(tmp_path):
+    filled(tmp_path)
     assert "Last verified" not in board_html(tmp_path)
     start, end = "loss, first 1 of 50 history entries", "rmse_clean, whole run"  # as `verify` has them
     note = {"when": "2026-11-22T10:00:00+00:00", "difference": 1e-5, "ok": True}
@@ -353,7 +355,26 @@ def test_last_verified_is_told_only_where_it_is_noted(tmp_path):
     assert "Last verified 2026-11-22: 1 records were run again, none of them to the end" in board_html(tmp_path)
     notes |= {"spirals/paper-s1": note | {"compared": f"{start}; {end}"}}
     (tmp_path / "verified.json").write_text(json.dumps(notes))
-    assert "Last verified 2026-11-22: 2 records were run again, 1 of them to the end" in board_html(tmp_path)
+    page = board_html(tmp_path)
+    assert "Last verified 2026-11-22: 2 records were run again, 1 of them to the end" in page
+    assert re.search(r"Of the \d+ runs of the paper.s protocol behind the numbers 2 are among them", unescape(page))
+    # a note is about the record that was there, not about one made since, nor about one that is gone
+    notes["spirals/paper-s1"]["when"] = "2026-01-30T10:00:00+00:00"
+    notes["spirals/paper-s9"] = notes["spirals/paper-s0"]
+    (tmp_path / "verified.json").write_text(json.dumps(notes))
+    assert "2026-11-22: 1 records were run again, none of them to the end" in board_html(tmp_path)
+
+
+def test_agreement_that_came_easily_is_counted(tmp_path):
+    """Three forced cells, and one whose interval leaves 0 out within the margin."""
+    for size in ("tiny", "small", "base"):
+        for seed in range(3):
+            save(tmp_path, "position", {"mse": 200.0 + seed}, seed=seed, settings={"cls": False, "size": size})
+    line = report.summary_line(rows(tmp_path))
+    assert "Of those that agree the paper's input forces 3." in line and "margin" not in line
+    for seed in range(3):
+        save(tmp_path, "synthetic", {"mse_noisy": 0.25 + 1e-4 * seed}, seed=seed)
+    assert "forces 3, and 1 does by the margin alone" in report.summary_line(rows(tmp_path))
 
 
 def test_page_filters_turns_and_opens_where_a_link_points(tmp_path, root, browser):

@@ -4,6 +4,7 @@
     {scoreboard}                       every claim of the paper with ours beside it, from the records; with an argument
                                        parts of its rule: margins, before
     {claims} agrees better             the claims in words that came out so, as a list
+    {numbers} agrees better            the single numbers that came out so, as a list
     {model_card} filler                the card of a model that `load` knows, from the record of its run
     {since_the_paper}                  later and independent numbers, never judged
     {paper}`cell`, {ours}`cell`, {own}`cell`, {outcome}`cell`     in a sentence: a number of the scoreboard, by its id
@@ -98,6 +99,13 @@ class ClaimsDirective(MarkdownDirective):
         from romae_lite.page.prose import claims_markdown
 
         return claims_markdown([word.replace("-", " ") for word in self.arguments])
+
+
+class NumbersDirective(MarkdownDirective):
+    def markdown(self):
+        from romae_lite.page.prose import numbers_markdown
+
+        return numbers_markdown([word.replace("-", " ") for word in self.arguments])
 
 
 class ModelCardDirective(MarkdownDirective):
@@ -248,6 +256,7 @@ def setup(app):
     app.add_directive("encodings", EncodingsDirective)
     app.add_directive("chapters", ChaptersDirective)
     app.add_directive("claims", ClaimsDirective)
+    app.add_directive("numbers", NumbersDirective)
     app.add_directive("model_card", ModelCardDirective)
     app.add_directive("since_the_paper", SincePaperDirective)
     app.setup_extension("sphinx.ext.autodoc")

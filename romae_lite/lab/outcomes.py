@@ -1,7 +1,7 @@
 """How ours compares with a number of the paper: a two-sample difference, its interval, and a margin.
 
-The rule is of November 2026, younger than most of the runs. The one before it is `old_outcome`; what it says of the
-same records is printed beside the new one, on the page of the scoreboard.
+The rule is of 22 November 2026, younger than most of the runs known then. The one before it is `old_outcome`; what it
+says of the same records is printed beside the new one, on the page of the scoreboard.
 """
 
 import math
@@ -45,6 +45,11 @@ class Difference:
     @property
     def holds_zero(self) -> bool:
         return self.half is not None and abs(self.value) <= self.half
+
+    @property
+    def by_margin_alone(self) -> bool:
+        """The runs show a difference, and it is within the margin."""
+        return self.half is not None and self.half < abs(self.value) <= self.margin
 
 
 class Outcome(NamedTuple):
@@ -130,7 +135,8 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
         return Outcome("agrees", "equal in the digits that the paper prints", found)
     interval = "" if found.half is None else f", 95 % interval {show_interval(claim, found)}"
     if abs(found.value) <= found.margin + hair:
-        return Outcome("agrees", f"{words}{interval}: within the margin of {show(found.margin)}", found)
+        seen = "seen, and " if found.by_margin_alone else ""
+        return Outcome("agrees", f"{words}{interval}: {seen}within the margin of {show(found.margin)}", found)
     if found.half is None:
         known = half_width([*of_the_paper(claim), of_the_test_set(claim.cases, ours.mean, claim.value)])
         if abs(found.value) <= known + hair:
@@ -172,8 +178,8 @@ def counted(statuses: Iterable[str]) -> str:
 
 
 def old_outcome(claim: Claim, ours: Summary) -> str:
-    """The rule until November 2026: "reproduced" where the paper's value lay in our interval or ours was better,
-    "close" within twice the paper's standard deviation, or 5 % where it gives none."""
+    """The rule of the first day, 21 November 2026: "reproduced" where the paper's value lay in our interval or ours was
+    better, "close" within twice the paper's standard deviation, or 5 % where it gives none."""
     paper, hair = claim.value, 1e-9 * abs(claim.value)
     better = claim.better_before or claim.better
     inside = ours.low is not None and ours.low - hair <= paper <= ours.high + hair

@@ -12,7 +12,7 @@ from .claims import CLAIMS, Claim
 from .outcomes import JUDGED, LEAST, OUTCOMES, STATUSES, Outcome, counted, in_units, old_outcome, outcome
 from .planned import Planned, command_of
 from .records import Loaded, Record, load_all, results_dir, select
-from .statements import Judged, all_judged
+from .statements import Judged, all_judged, forced_cells
 from .subjects import EXPERIMENTS, experiment
 from .summary import Summary, summarise
 
@@ -128,10 +128,21 @@ def summary_line(rows: Iterable[Row]) -> str:
         statuses = [row.outcome.status for row in group if row.outcome.status in OUTCOMES]
         if statuses:
             judged = sum(status in JUDGED for status in statuses)
-            parts.append(f"{judged} of {len(statuses)} {what} judged: {counted(statuses)}.")
+            parts.append(f"{judged} of {len(statuses)} {what} judged: {counted(statuses)}.{_easily(group)}")
     if unknown := sum(row.outcome.status == "unknown" for row in rows):
         parts.append(f"{unknown} more could not be read in the paper.")
     return " ".join(parts)
+
+
+def _easily(rows: Iterable[Row]) -> str:
+    """How many of those that agree had no choice, and how many do by the margin alone."""
+    agree = [row for row in rows if row.outcome.status == "agrees"]
+    forced = sum(row.claim.id in forced_cells() for row in agree)
+    slightly = sum(bool(row.outcome.difference) and row.outcome.difference.by_margin_alone for row in agree)
+    words = [f"the paper's input forces {forced}"] * bool(forced)
+    do = "do" if slightly > 1 else "does"
+    words += [f"{slightly} {do} by the margin alone, with a difference that is seen"] * bool(slightly)
+    return f" Of those that agree {', and '.join(words)}." if words else ""
 
 
 def claims_line(judged: Sequence[Judged]) -> str:

@@ -10,8 +10,9 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -25,6 +26,7 @@ from .records import Record, load_all
 from .runs import commit
 
 SHORT = 60.0  # seconds: a run that took no longer is repeated whole
+NOTES = "verified.json"  # under the folder of the records
 ENTRIES = 1  # so many of the history are compared, of every run
 
 
@@ -97,7 +99,8 @@ def verify(
     write: bool = False,
     report: Callable[[str], None] = lambda line: None,
 ) -> list[Outcome]:
-    """Run up to ``sample`` records again, those first that were verified longest ago; ties are drawn by ``seed``.
+    """Run up to ``sample`` records again, those first that were verified longest ago or never, of the paper's protocol
+    before others; ties are drawn by ``seed``.
 
     Records made by other numerics cannot be compared and are only counted. What needs data or a device that are not
     here, or by its record more than half of what is left of ``budget`` seconds, is passed over. ``whole`` repeats long
@@ -115,11 +118,10 @@ def verify(
             f"{ages[age]} of {len(found)} records: made by numerics {age}, cannot be compared with today's code "
             f"(numerics {NUMERICS}): run them again"
         )
-    file = results_dir() / "verified.json"
-    notes = json.loads(file.read_text()) if file.exists() else {}
+    notes = noted_of(load_all().records)
     comparable = [r for r in found if r.numerics == NUMERICS]
     drawn = random.Random(seed).sample(comparable, len(comparable))
-    drawn.sort(key=lambda r: notes.get(name_of(r), {}).get("when", ""))
+    drawn.sort(key=lambda r: (notes.get(name_of(r), {}).get("when", ""), r.tier != "paper"))
     outcomes, passed_over, end = [], 0, time.monotonic() + budget
     for record in drawn:
         if len(outcomes) == sample:
@@ -137,8 +139,21 @@ def verify(
     wrong = sum(not o.ok for o in outcomes)
     report(f"{len(outcomes)} of {len(comparable)} comparable records verified, {wrong} of them beyond the tolerance")
     if write and outcomes:
-        atomic_write(file, (json.dumps(notes, indent=1, sort_keys=True) + "\n").encode())
+        atomic_write(results_dir() / NOTES, (json.dumps(notes, indent=1, sort_keys=True) + "\n").encode())
     return outcomes
+
+
+def noted_of(records: Iterable[Record], root: Path | None = None) -> dict[str, dict]:
+    """What was noted of these records, by name, under ``root``, by default `results_dir()`. A note that is older than
+    its record is about another one."""
+    file = (root or results_dir()) / NOTES
+    notes = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    made = {name_of(record): _time(record.created) for record in records}
+    return {name: note for name, note in notes.items() if name in made and _time(note["when"]) >= made[name]}
+
+
+def _time(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def noted(outcome: Outcome) -> dict:

@@ -5,9 +5,8 @@ filter and the tabs. `lab.report` and `lab.statements` say what is in it.
 """
 
 import html
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -28,10 +27,11 @@ from ..lab.report import (
     summary_line,
     summary_of,
 )
-from ..lab.statements import Judged, all_judged, name_of
+from ..lab.statements import Judged, all_judged, forced_cells, name_of
 from ..lab.subjects import EXPERIMENTS
 from ..lab.summary import Summary
-from ..lab.verify import ELSEWHERE
+from ..lab.verify import ELSEWHERE, noted_of
+from ..lab.verify import name_of as name_of_record
 from ..training import NUMERICS
 from . import deviations
 from .lab_record import budget_words, commit_words, show
@@ -174,7 +174,7 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
     used = {row.claim.source for row in rows}
     legend = "; ".join(f"[{tag}] {_text(meaning)}" for tag, meaning in SOURCES.items() if tag in used)
     parts.append(f'</section><p class="small">Where the paper\'s numbers were seen: {legend}.</p>')
-    parts += [_verified(root), _numerics(loaded.records, rows), _problems(loaded, root), "</div>"]
+    parts += [_verified(loaded.records, rows, root), _numerics(loaded.records, rows), _problems(loaded, root), "</div>"]
     if script:
         parts.append(f'<script src="{script}" defer></script>')
     return "\n".join(part for part in parts if part)
@@ -462,25 +462,26 @@ def _commands(row: Row) -> str:
     return "<br>".join(f"<code>{_text(line)}</code>" for line in commands)
 
 
+FREE: dict[str, Callable[[Record], bool]] = {  # deviations of some settings, and what a run is like that has none of it
+    "D35": lambda run: run.config["epochs"] == 400,  # the recipe of D.7's text
+    "D36": lambda run: run.precision == "fp32",
+    "D37": lambda run: run.preset == "paper",
+}
+
+
 def _deviations(row: Row) -> list[str]:
     """Ids that the runs name, and those that were found in the experiment since they were made."""
     ids = {d for record in row.records for d in record.deviations}
     if row.claim.experiment in EXPERIMENTS:
         ids |= set(EXPERIMENTS[row.claim.experiment].deviations)
+    if row.tier == "paper":
+        ids -= {d for d, free in FREE.items() if all(map(free, row.records))}
     return sorted(ids, key=lambda d: int(d[1:]))
 
 
 @cache
 def _known() -> dict[str, deviations.Deviation]:
     return {d.id: d for d in deviations.read(deviations.DEVIATIONS.read_text(encoding="utf-8"))}
-
-
-@cache
-def _forced() -> set[str]:
-    """Cells that the paper's input decides, whatever the model."""
-    from ..lab.statements import STATEMENTS  # made when first used
-
-    return {cell for s in STATEMENTS if s.forced for cell in s.evidence if isinstance(cell, str)}
 
 
 def _differs(ids: Iterable[str], pages: str) -> str:
@@ -504,7 +505,7 @@ def _change(row: Row, pages: str) -> str:
         needs = f" It takes {claim.needs} (an estimate)." if claim.needs else ""
         return _text(f"A run of the paper's protocol, whose command stands above.{needs}")
     parts = []
-    if row.claim.id in _forced():
+    if row.claim.id in forced_cells():
         return "The number is forced by the input: another draw or range of positions, and nothing else."
     if row.ours.n < LEAST and not is_count(claim):
         parts.append(_text(f"More runs: {row.ours.n} have no interval. {REPEATED}"))
@@ -528,24 +529,24 @@ REPEATED = (
 )
 
 
-def _verified(root: Path) -> str:
-    """The last time that records were run again, where anybody noted it."""
-    file = root / "verified.json"
-    try:
-        notes = [note for note in json.loads(file.read_text(encoding="utf-8")).values() if note.get("when")]
-    except (OSError, ValueError, AttributeError):
+def _verified(records: Sequence[Record], rows: Iterable[Row], root: Path) -> str:
+    """The last time that records were run again, where anybody noted it of records as they stand."""
+    named = noted_of(records, root)
+    if not (notes := list(named.values())):
         return ""
-    if not notes:
-        return ""
+    judged = {name_of_record(record) for row in rows if row.tier == "paper" for record in row.records}
     last = max(note["when"] for note in notes)[:10]
     fine = sum(bool(note.get("ok")) for note in notes)
     whole = sum("whole run" in note.get("compared", "") for note in notes)
-    words = f"Last verified {last}: {len(notes)} records were run again, {whole or 'none'} of them to the end and its "
-    words += "score, the others as far as the first entry of their history"
+    words = (
+        f"Last verified {last}: {len(notes)} records were run again, {whole or 'none'} of them to the end and its "
+        f"score, the others as far as the first entry of their history; {fine} came out within the tolerance"
+    )
     largest = max((note["difference"] for note in notes if note.get("difference") is not None), default=None)
-    words += f"; {fine} came out within the tolerance"
     if largest is not None:
         words += f", the largest relative difference {largest:.1e}" if largest else ", without any difference"
+    among = len(judged & set(named))
+    words += f". Of the {len(judged)} runs of the paper's protocol behind the numbers {among} are among them"
     return f'<p class="small">{_text(words)}. {_text(REPEATED)}</p>'
 
 
@@ -610,7 +611,7 @@ def before_html(root: Path | None = None) -> str:
         f"<td>{chip(row.outcome.status)}</td></tr>"
         for row in rows
     )
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("Number", "Rule until November 2026", "Rule now"))
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("Number", "Rule of 21 November 2026", "Rule now"))
     words = f"The same {len(rows)} numbers by the rule before: {_old_counts(rows)}"
     return f'<details class="romae-before"><summary>{_text(words)}</summary>{_table(head, body)}</details>'
 

@@ -10,8 +10,8 @@ from functools import cache
 from ..lab.outcomes import JUDGED, STATUSES
 from ..lab.planned import assignment
 from ..lab.records import Record, counted, load_all, results_dir, select
-from ..lab.report import Row, claims_line, joined, our_text, summary_of
-from ..lab.statements import Judged, all_judged
+from ..lab.report import Row, cell_name, claims_line, is_count, joined, our_text, summary_of
+from ..lab.statements import Judged, all_judged, forced_cells
 from ..lab.subjects import experiment
 from ..lab.summary import Summary, decimals_for
 from .notebook import paired
@@ -115,18 +115,41 @@ def difference(words: str) -> str:
 def claims_markdown(statuses: Iterable[str]) -> str:
     """The claims in words that came out so, a line each: title, outcome, what the paper says, how much was judged, what
     each judged piece of evidence came to, and what a reader of the outcome has to know."""
+    statuses = _known(statuses)
+    found = [judged for judged in all_judged(_found().values()) if judged.status in statuses]
+    return "\n".join(map(_line, found)) or "None so far."
+
+
+def numbers_markdown(statuses: Iterable[str]) -> str:
+    """The single numbers that came out so, counts of parameters apart, a line each: the paper's, ours, and why."""
+    statuses = _known(statuses)
+    found = [row for row in _found().values() if row.outcome.status in statuses and not is_count(row.claim)]
+    return "\n".join(map(_number, found)) or "None so far."
+
+
+def _known(statuses: Iterable[str]) -> list[str]:
     statuses = list(statuses)
     for status in statuses:
         if status not in STATUSES:
             raise ValueError(f"outcome is {status!r}; choose among {', '.join(STATUSES)}")
-    found = [judged for judged in all_judged(_found().values()) if judged.status in statuses]
-    return "\n".join(map(_line, found)) or "None so far."
+    return statuses
+
+
+def _number(row: Row) -> str:
+    claim = row.claim
+    second = ", a second reading" if claim.reading else ""
+    forced = " The paper's input forces it." if claim.id in forced_cells() else ""
+    said = (
+        f"- {claim.table}, {cell_name(claim)} ({row.outcome.status}{second}): the paper has {claim.show()}, ours is "
+        f"{our_text(row.ours, claim)}; {row.outcome.reason}.{forced}"
+    )
+    return said.replace(" %", f"{NBSP}%")
 
 
 def _line(judged: Judged) -> str:
     claim = judged.statement
     more = [f"{piece.text}: {piece.outcome.reason}." for piece in judged.evidence if piece.outcome.status in JUDGED]
-    more += [claim.remark] * bool(judged.status in JUDGED and claim.remark)
+    more += [claim.remark] * bool(judged.status in (*JUDGED, "not comparable") and claim.remark)
     said = " ".join(
         [
             f"- **{claim.title}** ({judged.status}). The claim: {claim.sentence}",
