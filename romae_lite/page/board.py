@@ -466,6 +466,8 @@ FREE: dict[str, Callable[[Record], bool]] = {  # deviations of some settings, an
     "D35": lambda run: run.config["epochs"] == 400,  # the recipe of D.7's text
     "D36": lambda run: run.precision == "fp32",
     "D37": lambda run: run.preset == "paper",
+    "D41": lambda run: run.config.get("dropout_at") == "attention",
+    "D42": lambda run: run.config.get("dropout_at") == "attention",
 }
 
 
