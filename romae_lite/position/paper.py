@@ -18,7 +18,7 @@ CLAIMS = (
         dict(experiment="position", metric="mse", n=5, **SQUARED),
         (
             ("with [CLS]", dict(cls=True, needs="half a minute of an H100 a run, or of a free CPU core a "
-                                  "quarter of an hour (tiny), three quarters (small), one and a half hours (base)")),
+                                  "quarter of an hour (tiny), an hour (small), one and a half hours or more (base)")),
             ("no [CLS]", dict(cls=False, better="equal", draw=DRAW, margin_share=0.0, **EXACT,
                                note="every token of the input is the same, so that without "
                               "[CLS] no model can do better than the variance of the positions")),
