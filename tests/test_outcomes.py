@@ -349,6 +349,25 @@ def test_every_claim_is_told_once_by_its_outcome(tmp_path, monkeypatch):
     assert len(lines) == len(STATEMENTS)
 
 
+def test_every_judged_number_is_told_once_by_its_outcome(tmp_path, monkeypatch):
+    from conftest import made_up_record
+
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    assert prose.numbers_markdown(["agrees", "worse"]) == "None so far."
+    for seed in range(3):
+        made_up_record("position", "paper", seed, {"cls": False}, tmp_path, metrics={"mse": 200.0 + seed})
+        made_up_record("spirals", "paper", seed, None, tmp_path, metrics={"rmse_clean": 0.04})
+        made_up_record("spirals", "text", seed, None, tmp_path, metrics={"rmse_authors_beyond": 0.2})
+    (forced,) = prose.numbers_markdown(["agrees"]).splitlines()
+    assert forced.startswith("- Table 1, tiny, no [CLS] (agrees): the paper has 200.33") and "input forces" in forced
+    lines = prose.numbers_markdown(["worse", "differs"]).splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "- Table 7, RoMAE-tiny, Spirals, RMSE (worse)",
+        "- App. B.3, spirals, stored notebook, RMSE (differs)",
+    ]
+    assert "the difference is \N{MINUS SIGN}0.0850" in lines[1]
+
+
 def test_later_numbers_say_where_they_were_read(root):
     known = (root / "book" / "references.bib").read_text(encoding="utf-8")
     text = later_markdown()

@@ -3,6 +3,7 @@
 Each function takes the text of its role and gives plain text, from the records under results/.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -143,7 +144,7 @@ def _number(row: Row) -> str:
         f"- {claim.table}, {cell_name(claim)} ({row.outcome.status}{second}): the paper has {claim.show()}, ours is "
         f"{our_text(row.ours, claim)}; {row.outcome.reason}.{forced}"
     )
-    return said.replace(" %", f"{NBSP}%")
+    return _typeset(said)
 
 
 def _line(judged: Judged) -> str:
@@ -158,4 +159,9 @@ def _line(judged: Judged) -> str:
             f"*{claim.source}.*",
         ]
     )
-    return said.replace(" %", f"{NBSP}%")
+    return _typeset(said)
+
+
+def _typeset(text: str) -> str:
+    """A sign before a number is a minus, not a hyphen; a percent sign keeps to its number."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", text).replace(" %", f"{NBSP}%")
