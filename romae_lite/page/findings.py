@@ -120,7 +120,7 @@ def pendulum(root: Path | None) -> str | None:
     protocol = runs("pendulum", "paper", root)
     printed = next(c for c in CLAIMS if c.experiment == "pendulum" and not c.quoted)
     # like with like: both read-outs with weights that start in the same of two ways (D43)
-    for init in ("normal", "torch"):
+    for init in ("body", "normal", "torch"):
         paper = runs("pendulum", "paper", root, init=init)
         frame = runs("pendulum", "paper", root, init=init, readout="frame")
         if paper and frame:
