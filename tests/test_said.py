@@ -275,11 +275,12 @@ SAID = (
     ),
     (
         "notebooks/06_synthetic.ipynb",
-        "one seed, run on both grids by the same code, ends at the same error on both",
+        "five of them end a little lower on average, by less than their own seeds differ; five pairs hardly tell",
         lambda: (
-            (one := runs("synthetic paper mse_noisy")[0]).numerics
-            == (other := runs("synthetic paper mse_noisy grid=from-zero")[0]).numerics
-            and abs(one.metrics["mse_noisy"] - other.metrics["mse_noisy"]) < 0.002
+            (gap := prose.change("synthetic paper mse_noisy | grid=from-zero")).n == 5
+            and gap.mean < 0
+            and gap.high > -0.1 * abs(gap.mean)
+            and -gap.mean < np.ptp(values("synthetic paper mse_noisy grid=from-zero"))
         ),
     ),
     # 07, PhysioNet
