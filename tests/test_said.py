@@ -154,6 +154,11 @@ SAID = (
         ),
     ),
     (
+        "romae_lite/lab/statements.py",
+        "trails most in the paper, has not been run whole.",
+        lambda: none_of("uea", tier="paper", dataset="Heartbeat", folds=None),
+    ),
+    (
         "notebooks/07_physionet.ipynb",
         "which was not tested; and that eight other models",
         lambda: none_of("physionet", cls=False),

@@ -463,7 +463,7 @@ def _commands(row: Row) -> str:
 
 
 FREE: dict[str, Callable[[Record], bool]] = {  # deviations of some settings, and what a run is like that has none of it
-    "D35": lambda run: run.config["epochs"] == 400,  # the recipe of D.7's text
+    "D35": lambda run: run.preset == "text",
     "D36": lambda run: run.precision == "fp32",
     "D37": lambda run: run.preset == "paper",
     "D41": lambda run: run.config.get("dropout_at") == "attention",
