@@ -366,17 +366,22 @@ def test_last_verified_is_told_only_where_it_is_noted(tmp_path):
 
 
 def test_a_row_lists_only_the_deviations_that_its_runs_have(tmp_path):
-    """D35: Table 19's recipe, where D.7's text has 400 epochs; D36: bf16, where the paper has FP32."""
+    """D27: scored in eval mode; D35: Table 19's recipe, where D.7's text has 400 epochs; D36: bf16, the paper FP32."""
     for seed in range(3):
         save(tmp_path, "spirals", {"rmse_clean": 0.04}, seed=seed)
         save(tmp_path, "spirals", {"rmse_authors_authors": 0.1}, seed=seed, preset="text")
-        save(tmp_path, "uea", {"accuracy": 0.66}, seed=seed, settings={"dataset": "LSST"})
-    table_19, text, lsst = (
+        scores = {"accuracy": 0.66, "accuracy_train_mode": 0.64}
+        save(tmp_path, "uea", scores, seed=seed, settings={"dataset": "LSST"})
+    table_19, text, lsst, as_the_script = (
         set(board._deviations(row(tmp_path, claim)))
-        for claim in (SPIRALS, "table-7-romae-tiny-stored-notebook-spirals-rmse", "table-6-lsst-romae-tiny")
-    )
-    assert "D35" in table_19 and "D35" not in text and table_19 - text == {"D35"}
+        for claim in (
+            SPIRALS, "table-7-romae-tiny-stored-notebook-spirals-rmse", "table-6-lsst-romae-tiny",
+            "table-6-lsst-as-the-script-scores-it-romae-tiny",
+        )
+    )  # fmt: skip
+    assert "D35" in table_19 and "D37" not in table_19 | text and table_19 - text == {"D35"}
     assert {"D27", "D46"} <= lsst and not lsst & {"D36", "D41", "D42"}
+    assert lsst - as_the_script == {"D27"}
 
 
 def test_agreement_that_came_easily_is_counted(tmp_path):

@@ -62,6 +62,7 @@ class ELAsTiCC(Classification):
     deviations = (
         "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D31", "D32", "D33", "D34", "D40", "D41", "D42", "D43",
     )  # fmt: skip
+    free = dict.fromkeys(("D41", "D42"), lambda record, metric: record.config.get("dropout_at") == "attention")
 
     epochs: int = setting(25, "passes over the training set in fine-tuning", low=1)
     batch: int = setting(4096, "light curves per step", low=1)

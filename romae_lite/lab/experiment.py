@@ -67,6 +67,8 @@ class Experiment:
     campaign: ClassVar[tuple[tuple, ...]] = ()
     encodings: ClassVar[tuple] = ()  # its part in the study of position encodings: `lab.encodings.Task`s
     deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
+    # of those, the ones of some runs or metrics only: whether (record, metric) is without
+    free: ClassVar[dict[str, Callable[[Record, str], bool]]] = {}
     meanings: ClassVar[dict[str, str]] = {}  # of metrics, or of parts of their names, that do not say it themselves
     repeatable: ClassVar[bool] = True  # whether a second run makes the same numbers; times do not
 

@@ -6,7 +6,7 @@ filter and the tabs. `lab.report` and `lab.statements` say what is in it.
 
 import html
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -462,22 +462,15 @@ def _commands(row: Row) -> str:
     return "<br>".join(f"<code>{_text(line)}</code>" for line in commands)
 
 
-FREE: dict[str, Callable[[Record], bool]] = {  # deviations of some settings, and what a run is like that has none of it
-    "D35": lambda run: run.preset == "text",
-    "D36": lambda run: run.precision == "fp32",
-    "D37": lambda run: run.preset == "paper",
-    "D41": lambda run: run.config.get("dropout_at") == "attention",
-    "D42": lambda run: run.config.get("dropout_at") == "attention",
-}
-
-
 def _deviations(row: Row) -> list[str]:
     """Ids that the runs name, and those that were found in the experiment since they were made."""
     ids = {d for record in row.records for d in record.deviations}
     if row.claim.experiment in EXPERIMENTS:
-        ids |= set(EXPERIMENTS[row.claim.experiment].deviations)
-    if row.tier == "paper":
-        ids -= {d for d, free in FREE.items() if all(map(free, row.records))}
+        experiment = EXPERIMENTS[row.claim.experiment]
+        ids |= set(experiment.deviations)
+        if row.tier == "paper":
+            spared = experiment.free.items()
+            ids -= {d for d, free in spared if all(free(record, row.claim.metric) for record in row.records)}
     return sorted(ids, key=lambda d: int(d[1:]))
 
 

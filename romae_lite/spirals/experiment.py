@@ -53,6 +53,10 @@ class Spirals(Masked):
         "…_bayes, …_lstsq, …_spline": "of other predictors on the same points",
     }
     deviations = ("D1", "D2", "D3", "D5", "D6", "D7", "D8", "D9", "D10", "D13", "D14", "D35", "D37")
+    free = {
+        "D35": lambda record, metric: record.preset == "text",
+        "D37": lambda record, metric: record.tier == "paper",
+    }
 
     epochs: int = setting(500, "passes over the training set (Table 19; the paper's text says 400)", low=1)
     warmup_share: float = setting(4 / 7, "share of steps that warm up: Table 19's 2000 of 3500", low=0, high=1)

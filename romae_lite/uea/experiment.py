@@ -84,6 +84,12 @@ class UEA(Classification):
         "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30", "D36", "D41", "D42",
         "D43", "D46",
     )  # fmt: skip
+    free = {
+        "D27": lambda record, metric: metric.endswith("_train_mode"),
+        "D36": lambda record, metric: record.precision == "fp32",
+        "D41": lambda record, metric: record.config.get("dropout_at") == "attention",
+        "D42": lambda record, metric: record.config.get("dropout_at") == "attention",
+    }
 
     # FOLLOWS: None stands for the set's own, which is what they are once the experiment is made
     epochs: int | None = setting(None, "passes over the training set", low=1)
