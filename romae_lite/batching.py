@@ -9,7 +9,7 @@ from .tokens import Tokens
 
 def spacing(tokens: Tokens) -> Tensor:
     """Typical distance of neighbours along each axis, (D,) float64: the median gap between consecutive, different
-    positions within a sample.
+    positions within a sample (of an even number of gaps the smaller of the middle two).
 
     Positions divided by it are in the units that whole-number positions have of themselves: one step from a token to
     the next. RoPE's fastest pair turns one radian per unit, so this is what lets attention tell neighbours apart
@@ -56,7 +56,7 @@ def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
     shapes(right, "be n numbers and 0 to n - 1, each once", lengths=lengths, order=order)
     parts = [lengths[part] for part in order.split(batch)]
     slots = sum(len(part) * int(part.max()) for part in parts)
-    return 1 - float(lengths.sum()) / slots
+    return 1 - float(lengths.sum()) / slots if slots else 0.0
 
 
 def _counts(name: str, value) -> Tensor:

@@ -48,7 +48,7 @@ def tensor(name: str, value: Any) -> "torch.Tensor":  # noqa: F821
     import torch  # here, as it takes its time and drawing needs none
 
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        value = torch.from_numpy(np.array(value, order="C"))
+        value = torch.from_numpy(np.array(value, dtype=value.dtype.newbyteorder("="), order="C"))  # FITS is big-endian
     if not isinstance(value, torch.Tensor):
         found = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
         raise TypeError(f"{name} is {found}; it must be a tensor or a numpy array of numbers")

@@ -34,10 +34,10 @@ except ImportError as error:
     raise ImportError("the estimators need scikit-learn: pip install scikit-learn, or romae-lite[tables]") from error
 
 from . import checks
-from .batching import by_length, spacing, trim
+from .batching import by_length, trim
 from .devices import device_of, sent
 from .fast import Fast
-from .frames import Scale
+from .frames import Scale, missing
 from .masking import hide, split, take
 from .model import (
     BANDS,
@@ -56,6 +56,7 @@ from .model import (
 from .rope import PositionEncoding, turning
 from .tokens import Tokens, collate
 from .training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_build
+from .units import neighbours
 
 FEW = 50  # held-out series: the standard error of an accuracy is up to 7 points with so many, and more with fewer
 
@@ -119,7 +120,12 @@ def _measured(tokens: Tokens, scale: Scale | None) -> Standard:
         if len(values):
             mean[c], spread = values.mean(0), values.std(0)
             deviation[c] = np.where(spread > 1e-12 * np.abs(mean[c]), spread, 1.0)
-    return Standard(unit=float(spacing(tokens)[0]), channels=found.channels, mean=mean, deviation=deviation)
+    # as in `from_table`: within a channel, since two that are measured together say nothing about how fast either is
+    times, real = tokens.positions[..., 0].numpy(), tokens.real
+    series = [t[mine] for c in range(len(mean)) for t, mine in zip(times, (real & (channel == c)).numpy(), strict=True)]
+    apart = neighbours(series)
+    unit = float(np.median(apart)) if len(apart) else 1.0
+    return Standard(unit=unit, channels=found.channels, mean=mean, deviation=deviation)
 
 
 def _given(X: Any, scale: Scale | None) -> Tokens:
@@ -136,6 +142,11 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)")
             times, values = (np.asarray(a, dtype=np.float64) for a in pair)
+            if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
+                raise ValueError(
+                    f"X[{i}] has times of shape {times.shape} and values of shape {values.shape}; they must be (N,) "
+                    "and (N,) or (N, P)"
+                )
             if np.isinf(values).any():
                 raise ValueError(f"X[{i}] has an infinite value; leave it out, or put NaN for what is missing")
             values = values.reshape(len(values), -1)
@@ -239,6 +250,14 @@ class _Saved(BaseEstimator):
 
     KEPT = ("within_", "report_", "history_")
 
+    def _check_shared(self) -> None:
+        """The settings that both estimators have."""
+        if self.steps is not None:
+            checks.whole("steps", self.steps, 1)
+        checks.whole("batch", self.batch, 1)
+        checks.whole("seed", self.seed, 0)
+        checks.kind("verbose", self.verbose, bool)
+
     def save(self, path: Path | str) -> None:
         """Weights, units and report in one file. The series are not in it."""
         check_is_fitted(self, "model_")
@@ -322,7 +341,7 @@ class Interpolator(_Saved):
             spread=True, alone=True,
         )  # fmt: skip
         self.model_ = seeded_build(self.seed, lambda: RoMAE(config))
-        steps = self.steps or int(np.clip(total // 16, 500, 3000))
+        steps = int(np.clip(total // 16, 500, 3000)) if self.steps is None else self.steps
         recipe = _recipe(len(data), steps, self.batch, self.lr)
         lengths = data.lengths
 
@@ -372,20 +391,21 @@ class Interpolator(_Saved):
         Returns two arrays: (M,) of one series, (B, M) of several, two lists where `at` is one. What is asked together
         does not matter. UserWarning for times outside a series: nothing there was learnt.
         """
-        check_is_fitted(self, "model_")
-        if X is None:
-            if self._data is None:
-                raise ValueError("X is None, but a saved model carries no series; give tokens, and their scale")
-            X, scale = self._data
-        tokens = _given(X, scale)
+        tokens, scale = self._asked_of(X, scale)
+        if scale is not None and len(scale.ids) != len(tokens):  # times and ids go by a series' number
+            raise ValueError(
+                f"X has {len(tokens)} series, scale {len(scale.ids)}; give all that `from_table` made, and say which "
+                "one is meant with id"
+            )
         if len(self.standard_.channels) > 1:
             checks.choice("channel", channel, self.standard_.channels)
         c = self.standard_.channels.index(channel) if channel is not None and len(self.standard_.channels) > 1 else 0
         series, which = _series(self.standard_.stated(tokens, scale)), range(len(tokens))
         if id is not None:
-            names = range(len(tokens)) if scale is None else scale.ids
-            checks.choice("id", id, list(names))
-            which = [list(names).index(id)]
+            id = id.item() if isinstance(id, np.generic) else id
+            names = list(range(len(tokens)) if scale is None else scale.ids)
+            checks.choice("id", id, names)
+            which = [names.index(id)]
         each = isinstance(at, list) and len(at) > 0 and np.ndim(at[0]) == 1
         if each and len(at) != len(which):
             raise ValueError(f"at has {len(at)} arrays of times; there are {len(which)} series")
@@ -410,9 +430,8 @@ class Interpolator(_Saved):
 
     def score(self, X=None, scale: Scale | None = None) -> float:
         """R²: the share of the variance explained where a random half of every series is hidden; 1 at best."""
-        check_is_fitted(self, "model_")
-        X, scale = self._data if X is None else (X, scale)
-        series = [s for s in _series(self.standard_.stated(_given(X, scale), scale)) if len(s[0]) > 1]
+        tokens, scale = self._asked_of(X, scale)
+        series = [s for s in _series(self.standard_.stated(tokens, scale)) if len(s[0]) > 1]
         y, mean, _ = map(np.concatenate, zip(*self._answers(_hidden(series, self.seed, 0.5)), strict=True))
         return float(1 - np.mean((y - mean) ** 2) / np.var(y))
 
@@ -434,13 +453,19 @@ class Interpolator(_Saved):
 
     # Inside ---------------------------------------------------------------------------------------------------------
 
+    def _asked_of(self, X, scale: Scale | None) -> tuple[Tokens, Scale | None]:
+        """The series that are meant, with their scale: those given, or those of the fit."""
+        check_is_fitted(self, "model_")
+        if X is None:
+            if self._data is None:
+                raise ValueError("X is None, but a saved model carries no series; give tokens, and their scale")
+            return self._data
+        return _given(X, scale), scale
+
     def _check(self) -> None:
         checks.whole("window", self.window, 8)
-        for name, value in (("steps", self.steps or 1), ("batch", self.batch)):
-            checks.whole(name, value, 1)
         checks.kind("local", self.local, bool | None)
-        checks.kind("verbose", self.verbose, bool)
-        checks.whole("seed", self.seed, 0)
+        self._check_shared()
 
     def _fix_level(self, data: Tokens, channels: int) -> None:
         """Whether windows have levels of their own, and the deviation around them."""
@@ -685,7 +710,7 @@ class Classifier(ClassifierMixin, _Saved):
         )  # fmt: skip
         others = np.setdiff1d(np.arange(len(tokens)), held)
         others = others[data.real.sum(1).numpy()[others] > 1]
-        steps = self.steps or int(np.clip(3 * len(others), 300, 1000))
+        steps = int(np.clip(3 * len(others), 300, 1000)) if self.steps is None else self.steps
         self.model_ = seeded_build(self.seed, lambda: RoMAEPredictor(config, len(self.classes_), pool="mean"))
         self.history_, log, options = [], _log(self.verbose), {"logs": min(20, steps), "device": self.device}
         if self.pretrain and len(others):
@@ -750,8 +775,8 @@ class Classifier(ClassifierMixin, _Saved):
     def _check(self) -> None:
         checks.kind("pretrain", self.pretrain, bool)
         checks.number("holdout", self.holdout, lambda v: 0 <= v < 1, "lie in [0, 1)")
-        for name, value in (("longest", self.longest), ("steps", self.steps or 1), ("batch", self.batch)):
-            checks.whole(name, value, 1)
+        checks.whole("longest", self.longest, 1)
+        self._check_shared()
 
     @staticmethod
     def _labels(tokens: Tokens, y, scale: Scale | None) -> tuple[np.ndarray, np.ndarray]:
@@ -765,7 +790,7 @@ class Classifier(ClassifierMixin, _Saved):
         names = column_or_1d(y, warn=True)
         if names.shape != (len(tokens),):
             raise ValueError(f"y has shape {names.shape}; it must be ({len(tokens)},), one class for each series")
-        known = np.array([item is not None and item == item for item in names.tolist()], dtype=bool)
+        known = ~missing(names)
         check_classification_targets(names[known])
         return known, names
 

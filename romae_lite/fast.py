@@ -109,7 +109,7 @@ class Slots:
     """Where the tokens in hand stand: all (B, N) of them, or T real ones in a row.
 
     rows (T,): their places in the flattened (B, N), or None for all of them. starts (B + 1,): where in that row each
-    sample begins, for `varlen_attn`. longest: the largest number of tokens of a sample. all_heard: every token hears
+    sample begins, for `varlen_attn`. longest: no sample has more tokens. all_heard: every token hears
     every other of its sample; `varlen_attn` cannot do otherwise.
     """
 

@@ -11,6 +11,7 @@ Every measurement becomes one token: its value, at (time) or at (time, number of
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,17 @@ class Scale:
     notes: tuple[str, ...]
 
     def positions(self, sample: int, times: Any, channel: str | None = None) -> Tensor:
-        """Times of one sample (M,), numbers or dates as in the table, as positions (M, D) of its tokens."""
+        """Times of one sample (M,), numbers or dates as in the table, as positions (M, D) of its tokens.
+
+        TypeError for numbers where the table has dates, and for dates where it has numbers."""
         checks.whole("sample", sample, 0)
         if sample >= len(self.ids):
             raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
-        at = (_seconds("times", times)[0] - self.origin[sample]) / self.unit
+        seconds, dates = _seconds("times", times)
+        if dates != self.dates:
+            kinds = ("numbers", "dates")
+            raise TypeError(f"times are {kinds[dates]}; the table's are {kinds[self.dates]}, so these must be")
+        at = (seconds - self.origin[sample]) / self.unit
         if len(self.channels) == 1:
             return torch.from_numpy(at)[:, None]
         return torch.from_numpy(np.stack((at, np.full(len(at), float(self.number(channel)))), axis=-1))
@@ -74,7 +81,7 @@ def from_table(
     """A long or wide table of measurements as tokens, one for each value that is there.
 
     table    a data frame, or a mapping of columns
-    time     its column of times: numbers, or dates with or without a time zone (then in seconds)
+    time     its column of times: numbers, or dates (then in seconds); those without a time zone are taken as UTC
     value    its column of values; several names for a wide table, whose columns are the channels
     id       the column that says which sample a row belongs to; None: one sample
     channel  of a long table, the column that says what was measured; None: the same everywhere
@@ -125,7 +132,7 @@ def from_table(
         what = np.asarray(columns[channel], dtype=object) if channel is not None else np.full(rows, value, dtype=object)
         number = numbers[0]
     for name, column in ((id, whose), (channel, what)):
-        if name is not None and (lost := _missing(column)).any():
+        if name is not None and (lost := missing(column)).any():
             raise ValueError(f"{name} of row {int(np.flatnonzero(lost)[0])} is missing; every row needs one")
     there = ~np.isnan(number)
     if not there.any():
@@ -201,18 +208,16 @@ def _columns(table: Any) -> dict[str, np.ndarray]:
 def _seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
     """Times (N,) as float64, and whether they were dates: then seconds since 1970."""
     times = np.asarray(times)
-    if times.dtype == object and len(times) and all(hasattr(t, "timestamp") for t in times):
-        return np.array([t.timestamp() for t in times]), True
     if times.ndim != 1:
         raise ValueError(f"{name} has shape {times.shape}; times are one-dimensional")
-    if times.dtype.kind == "M":
-        if (lost := np.isnat(times)).any():
-            raise ValueError(f"{name} of row {int(np.flatnonzero(lost)[0])} is missing; every row needs a time")
-        return times.astype("datetime64[ns]").astype(np.int64) / 1e9, True
-    found = _numbers(name, times)
-    if (lost := np.isnan(found)).any():
+    if (lost := missing(times)).any():
         raise ValueError(f"{name} of row {int(np.flatnonzero(lost)[0])} is missing; every row needs a time")
-    return found, False
+    if times.dtype == object and len(times) and all(hasattr(t, "timestamp") for t in times):
+        # one without a time zone would be read in the machine's; arrays of dates are UTC, so it is too
+        return np.array([(t if t.tzinfo else t.replace(tzinfo=UTC)).timestamp() for t in times]), True
+    if times.dtype.kind == "M":
+        return times.astype("datetime64[ns]").astype(np.int64) / 1e9, True
+    return _numbers(name, times), False
 
 
 def _numbers(name: str, column: Any) -> np.ndarray:
@@ -221,7 +226,7 @@ def _numbers(name: str, column: Any) -> np.ndarray:
     if column.dtype.kind not in "biuf":
         found = np.full(len(column), np.nan)
         for i, item in enumerate(column.tolist()):
-            if not (item is None or _missing(np.array([item], dtype=object))[0]):
+            if not _lost(item):
                 if isinstance(item, str | bytes) or not np.isscalar(item):
                     raise ValueError(f"{name} of row {i} is {item!r}; it must be a number")
                 found[i] = item
@@ -232,9 +237,21 @@ def _numbers(name: str, column: Any) -> np.ndarray:
     return column
 
 
-def _missing(column: np.ndarray) -> np.ndarray:
-    """None, NaN, NaT and pandas' NA: what does not equal itself, or refuses to say."""
-    return np.array([item is None or (item != item) is not False for item in column.tolist()], dtype=bool)
+def missing(column: np.ndarray) -> np.ndarray:
+    """Which entries of a column (n,) of anything are None, NaN, NaT or pandas' NA: (n,) bool."""
+    if column.dtype.kind in "Mm":
+        return np.isnat(column)
+    if column.dtype.kind in "biuf":
+        return np.isnan(column)
+    return np.array([_lost(item) for item in column.tolist()], dtype=bool)
+
+
+def _lost(item: Any) -> bool:
+    """Whether it is nothing, does not equal itself, or refuses to say."""
+    try:
+        return item is None or bool(item != item)
+    except (TypeError, ValueError):  # pandas' NA
+        return True
 
 
 def _numbered(column: np.ndarray) -> tuple[tuple, np.ndarray]:
@@ -257,7 +274,7 @@ def _merged(sample: np.ndarray, when: np.ndarray, kind: np.ndarray, number: np.n
 def _labels(name: str, column: np.ndarray, whose: Any, ids: tuple) -> tuple[tuple, Tensor]:
     """The classes, sorted, and each sample's: (B,) long, -1 where it is unknown."""
     of: dict = {}
-    unknown = _missing(np.asarray(column, dtype=object))
+    unknown = missing(np.asarray(column, dtype=object))
     for sample, item, lost in zip(np.asarray(whose, dtype=object).tolist(), column.tolist(), unknown, strict=True):
         if not lost and of.setdefault(sample, item) != item:
             raise ValueError(f"{name} of sample {sample!r} is both {of[sample]!r} and {item!r}; it must be one class")

@@ -452,7 +452,7 @@ def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor, loss: Callable = re
 @torch.no_grad()
 def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
     """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU; of a model
-    with `spread` (n, N, 2 P)."""
+    with `spread` (n, N, 2 P). The model is left in eval mode."""
     checks.kind("model", model, nn.Module)
     checks.kind("tokens", tokens, Tokens)
     checks.whole("batch", batch, 1)
@@ -499,11 +499,12 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
         pad=None if tokens.pad is None else F.pad(tokens.pad, asked),
     )
     hidden = (torch.arange(n + asked[1]) >= n).expand(b, -1)
-    was = model.training
+    was = {module: module.training for module in model.modules()}  # each its own: a part may be frozen
     try:
         return predicted(model, whole, hidden, batch)[:, n:]
     finally:
-        model.train(was)
+        for module, training in was.items():
+            module.training = training
 
 
 def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False, notes: dict | None = None) -> None:
@@ -552,9 +553,13 @@ def load(path: Path | str) -> RoMAE | RoMAEPredictor:
 
 
 def notes_of(path: Path | str) -> dict | None:
-    """The notes that `save` has put into a file beside the model."""
-    with safe_open(path, "pt") as file:
-        return json.loads(file.metadata()["romae_lite"]).get("notes")
+    """The notes that `save` has put into a file beside the model. ValueError names a file that is none."""
+    checks.kind("path", path, str | PathLike)
+    try:
+        with safe_open(path, "pt") as file:
+            return json.loads((file.metadata() or {})["romae_lite"]).get("notes")
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise ValueError(f"{path} is no model that romae_lite has saved ({error})") from error
 
 
 def normalised(target: Tensor) -> Tensor:

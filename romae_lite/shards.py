@@ -32,9 +32,7 @@ def write(path: Path | str, tokens: Tokens) -> None:
     arrays = {"values": tokens.values[real], "positions": tokens.positions[real], "lengths": tokens.lengths.cpu()}
     for name, tensor in tokens.aux.items():
         per_token = name in tokens.per_token
-        arrays[f"{'per_token' if per_token else 'aux'}/{name}"] = (
-            tensor[:, : real.shape[1]][real] if per_token else tensor
-        )
+        arrays[f"{'per_token' if per_token else 'aux'}/{name}"] = tensor[real] if per_token else tensor
     part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with h5py.File(part, "w") as file:
@@ -88,6 +86,8 @@ class Shards:
     def __getitem__(self, index: Tensor | Sequence[int]) -> Tokens:
         """Some samples, filled up to the longest of them."""
         index = torch.as_tensor(index)
+        if index.dtype == torch.bool:
+            raise TypeError("index is of bool; it must be numbers: index.nonzero().squeeze(1)")
         if index.ndim != 1 or not len(index) or not bool(((index >= 0) & (index < len(self))).all()):
             raise IndexError(f"index is {index}; it must be numbers from 0 to {len(self) - 1}, one at least")
         samples = [self._sample(int(i)) for i in index]

@@ -20,7 +20,7 @@ from .devices import sent
 from .files import digest
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)  # of tensors == has no one answer; `fingerprint` has
 class Tokens:
     """A batch (or a whole data set) of tokens.
 
@@ -31,8 +31,9 @@ class Tokens:
     per_token  names of those in aux that are (B, N, ...), an entry for every token: what cuts tokens cuts them too
 
     All may be numpy arrays. Raises TypeError for what is no array of real numbers; ValueError for an empty batch,
-    shapes that do not match, a sample that is all padding, NaN or infinite numbers outside the padding, and positions
-    beyond 2^53, where float64 has no room left for fractions; naming the field and the first bad entry.
+    shapes that do not match, a sample that is all padding, NaN or infinite numbers outside the padding, NaN anywhere in
+    aux, and positions beyond 2^53, where float64 has no room left for fractions; naming the field and the first bad
+    entry.
     """
 
     values: Tensor
@@ -117,6 +118,7 @@ class Tokens:
         """Some samples, by slice, list, array or tensor of rows. Checked once already, so not checked again."""
         if not isinstance(index, slice):
             rows = torch.as_tensor(index) if isinstance(index, list | np.ndarray | Tensor) else None
+            rows = rows.long() if rows is not None and not rows.numel() else rows  # an empty list would be of floats
             if rows is None or rows.ndim != 1:
                 raise TypeError(
                     f"tokens[{index}] would change the dimensions; write tokens[i : i + 1] or tokens[[i, j]]"

@@ -46,7 +46,7 @@ class CheckpointError(RuntimeError):
 
 
 class Interrupted(RuntimeError):
-    """Training stopped on request, with its checkpoint saved."""
+    """Training stopped on request, with its checkpoint saved where one was named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +189,8 @@ def fit(
                 batch on the host and moves it to the model's device (`Tokens.to`), as `masked_loss` does: no step
                 then waits for the GPU
     validate    finite metrics on the validation split; the first is what ``keep="best"`` looks at (lower is better)
-    checkpoint  file to save to about every ``save_every`` seconds and to resume from if it exists
+    checkpoint  file to save to about every ``save_every`` seconds and to resume from if it exists; it stays at the end,
+                and a second call finds nothing left to do
     logs        how many entries the history has, by default one for ten steps, at most 50; each goes to ``log`` too,
                 with the run's number of steps
     stop        asked after every step (of several processes: every 50th); where true, saves and raises Interrupted
@@ -340,10 +341,12 @@ def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]
     matrices = []
     if recipe.optimizer == "muon":
         matrices = [p for name, p in parameters if p.ndim == 2 and ".blocks." in name]
+        if not matrices:
+            raise ValueError("optimizer is 'muon', which is for matrices of blocks; the model has none: use 'adamw'")
     taken = {id(p) for p in matrices}
     rest = [p for _, p in parameters if id(p) not in taken]
     adamw = torch.optim.AdamW(rest, betas=recipe.betas, fused=True, **decay)
-    return [adamw] + ([Muon(matrices, **decay)] if matrices else [])
+    return [adamw, Muon(matrices, **decay)] if matrices else [adamw]
 
 
 def _note(state: _State, running: Tensor, per_epoch: int, optimizer, accelerator) -> None:
@@ -388,6 +391,7 @@ def _validated(validate, model: nn.Module, state: _State, keep: str) -> dict[str
         raise ValueError(f"validate returned {metrics!r}; it must return metrics by name, one at least")
     for name, value in metrics.items():
         number(f"{name} of validate, at step {state.step},", value, math.isfinite, "be finite; lower lr or clip")
+    metrics = {name: float(value) for name, value in metrics.items()}  # numpy's numbers are none to JSON
     value = next(iter(metrics.values()))
     if keep == "best" and value < state.best_value:
         state.best_value = value

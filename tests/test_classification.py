@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 import torch
 
+from romae_lite.fast import Fast
 from romae_lite.lab.classification import Classification
 from romae_lite.lab.experiment import Splits, setting
 from romae_lite.lab.planned import Planned
 from romae_lite.lab.runs import run
 from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.masking import hide, split
+from romae_lite.model import RoMAE, RoMAEPredictor
 from romae_lite.tokens import Tokens
 from romae_lite.training import CheckpointError, Interrupted
 
@@ -52,6 +54,9 @@ def levels(n: int, seed: int) -> Tokens:
 @pytest.fixture(scope="module")
 def data() -> Splits:
     return Toy().data(0)
+
+
+ran = Fast.forward
 
 
 def same(a: torch.nn.Module, b: torch.nn.Module) -> bool:
@@ -160,6 +165,18 @@ def test_stages_share_no_random_stream_and_one_clock(data):
     assert history[-1]["step"] == 6 * math.ceil(24 / 8)
     assert {"valid_loss", "valid_accuracy", "valid_f1_macro"} <= history[-1].keys()
     assert Toy().evaluate(model, data.test)["accuracy"] > 0.9  # three levels, far apart
+
+
+def test_both_stages_can_train_in_the_fast_form(data, monkeypatch):
+    """The same weights up to rounding, by other arithmetic in each of the two stages."""
+    asked, plain = [], Toy(epochs=1, pretrain_epochs=1, drop_path=0.0)
+    monkeypatch.setattr(Fast, "forward", lambda self, *args, **more: asked.append(type(self.model)) or ran(self, *args))
+    expected, _ = plain.train(data, 0)
+    assert not asked
+    found, history = plain.replace(fast=True).train(data, 0)
+    assert set(asked) == {RoMAE, RoMAEPredictor} and {e["stage"] for e in history} == {"pretrain", "fine-tune"}
+    for name, weight in expected.state_dict().items():
+        torch.testing.assert_close(found.state_dict()[name], weight, rtol=0, atol=1e-4)  # steps of 1e-2, five of them
 
 
 def test_without_pretraining(data):

@@ -140,6 +140,8 @@ def test_saved_is_the_same(tmp_path, table, fitted):
     assert again.get_params() == model.get_params() and again.summary() == model.summary()
     with pytest.raises(ValueError, match="carries no series"):
         again.predict(at=AT)
+    with pytest.raises(ValueError, match="carries no series"):
+        again.score()
     with pytest.raises(ValueError, match="is no saved Classifier, but Interpolator"):
         Classifier.load(tmp_path / "gaps.safetensors")
 
@@ -226,6 +228,12 @@ def test_scikit_learn_s_conventions(estimator):
         (lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]), r"X\[0\] has an infinite value"),
         (lambda t, s: Classifier().fit(np.ones((4, 3)), [0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
         (lambda t, s: Interpolator().fit(t, 3), "scale is 3; it must be of type"),
+        (lambda t, s: Interpolator(steps=0).fit(t, s), "steps is 0; it must be at least 1"),
+        (lambda t, s: Classifier(seed=-1).fit(t, ["a"] * 40, s), "seed is -1; it must be at least 0"),
+        (
+            lambda t, s: Interpolator().fit([(np.arange(3), np.arange(4.0))]),
+            r"X\[0\] has times of shape \(3,\) and values",
+        ),
         (lambda t, s: Classifier().fit(t, s), r"y is a Scale; write fit\(tokens, scale=scale\)"),
         (lambda t, s: Classifier().fit(t, scale=s), "y is None, and the tokens carry no label"),
         (lambda t, s: Classifier().fit(t, ["a"] * 40, s), "y has 1 class"),
@@ -235,6 +243,35 @@ def test_scikit_learn_s_conventions(estimator):
 def test_bad_calls_are_named(fitted, call, said):
     with pytest.raises((TypeError, ValueError), match=said):
         call(*fitted[1:])
+
+
+def test_a_subset_needs_a_scale_of_its_own(fitted):
+    """Ids and first times go by a series' number: with the scale of all the answer would be another series'."""
+    model, tokens, scale = fitted
+    with pytest.raises(ValueError, match="X has 35 series, scale 40"):
+        model.predict(tokens[5:], scale, at=AT, id="w5")
+
+
+def test_ids_and_unknown_classes_come_as_numpy_and_pandas_have_them(table):
+    """`unique` gives np.int64; a column of strings has pd.NA where nothing is known."""
+    numbered = table.assign(id=table.id.str[1:].astype(int))
+    tokens, scale = romae.from_table(numbered, **NAMES)
+    model = Interpolator(steps=1, **TINY).fit(tokens, scale)
+    star = numbered.id.unique()[3]
+    assert np.array_equal(model.predict(at=AT, id=star)[0], model.predict(at=AT, id=3)[0])
+    kinds = pd.array(["a", "b", *[pd.NA] * 38], dtype="string")
+    found = Classifier(steps=1, pretrain=False, holdout=0, **TINY).fit(tokens, kinds, scale)
+    assert list(found.classes_) == ["a", "b"] and found.report_["labelled"] == 2
+
+
+def test_the_unit_is_a_channel_s_own_without_a_scale_as_with_one():
+    """Two channels, the second a hundredth after the first, every five: the unit is five."""
+    when = 5.0 * np.arange(60)
+    frame = {"t": np.concatenate((when, when + 0.01)), "c": np.repeat(["a", "b"], 60), "y": np.sin(np.arange(120.0))}
+    columns = dict(time="t", value="y", channel="c")
+    model = Interpolator(steps=1, **TINY).fit(romae.from_table(frame, unit=1.0, **columns)[0])
+    assert model.standard_.unit == pytest.approx(5.0)
+    assert romae.from_table(frame, **columns)[1].unit == pytest.approx(5.0)
 
 
 def test_says_where_it_knows_nothing(fitted):

@@ -1,6 +1,7 @@
 """Tables as people have them: long and wide, pandas and polars-like, with holes, dates, doubles and no order."""
 
 import datetime
+import time
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,9 @@ def table(rng: np.random.Generator, samples: int = 4, channels: tuple[str, ...] 
     ]
     frame = pd.DataFrame(rows, columns=["who", "when", "what", "value"])
     return frame.sample(frac=1, random_state=0).reset_index(drop=True)
+
+
+WHEN = dict(time="when", value="x")
 
 
 def by_hand(frame: pd.DataFrame) -> dict:
@@ -93,6 +97,39 @@ def test_dates_are_seconds(zone):
     assert asked.tolist() == [[0.5]]
 
 
+def test_dates_without_a_zone_are_utc_wherever_the_machine_is(monkeypatch):
+    """As Python objects and as arrays, across the hour that New York skips."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        when = [datetime.datetime(2024, 3, 10, hour) for hour in range(8)]
+        objects, arrays = (
+            from_table({"when": np.array(when, dtype), "x": np.arange(8.0)}, time="when", value="x")
+            for dtype in (object, "datetime64[s]")
+        )
+        assert objects[0].positions[0, :, 0].tolist() == list(range(8)) and objects[1].unit == 3600
+        assert objects[1].origin == arrays[1].origin == datetime.datetime(2024, 3, 10, tzinfo=datetime.UTC).timestamp()
+        assert objects[1].positions(0, when[3:4]).tolist() == arrays[1].positions(0, when[3:4]).tolist() == [[3.0]]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_dates_are_asked_by_dates_and_numbers_by_numbers():
+    dated = from_table({"when": np.array(["2024-01-01", "2024-01-02"], "datetime64[s]"), "x": [1.0, 2.0]}, **WHEN)[1]
+    with pytest.raises(TypeError, match="times are numbers; the table's are dates"):
+        dated.positions(0, [1.0])
+    with pytest.raises(TypeError, match="times are dates; the table's are numbers"):
+        from_table({"when": [0.0, 1.0], "x": [1.0, 2.0]}, **WHEN)[1].positions(0, [datetime.datetime(2024, 1, 1)])
+
+
+def test_numpy_s_own_numbers_in_columns_of_objects_are_there():
+    column = np.array([np.float64(1.5), None, np.float32(2.5), 7, np.nan], dtype=object)
+    frame = {"who": np.array([np.int64(3)] * 5, dtype=object), "when": np.arange(5.0), "x": column}
+    tokens, scale = from_table(frame, id="who", **WHEN)
+    assert scale.values(tokens.values[0, :, 0]) == pytest.approx([1.5, 2.5, 7.0]) and scale.ids == (3,)
+
+
 def test_holes_doubles_and_constants():
     frame = pd.DataFrame(
         {"when": [3.0, 1.0, 1.0, 2.0, 5.0], "x": [4.0, 1.0, 3.0, np.nan, 6.0], "flat": [7.0, 7.0, 7.0, 7.0, None]}
@@ -129,6 +166,8 @@ GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
         ({"when": [0.0, None]}, {}, "when of row 1 is missing; every row needs a time"),
         ({"when": ["noon", "dusk"]}, {}, "when of row 0 is 'noon'; it must be a number"),
         ({"when": np.array(["2024-01-01", "NaT"], "datetime64[s]")}, {}, "when of row 1 is missing"),
+        ({"when": np.array([pd.Timestamp("2024-01-01"), pd.NaT], dtype=object)}, {}, "when of row 1 is missing"),
+        ({"x": np.array([1.0, "?"], dtype=object)}, {}, "x of row 1 is '?'"),
         ({"x": ["1,5", "2"]}, {}, "x of row 0 is '1,5'; it must be a number"),
         ({"x": [1.0, np.inf]}, {}, "x of row 1 is infinite"),
         ({"x": [None, np.nan]}, {}, "no value is there"),

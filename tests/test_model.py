@@ -496,6 +496,13 @@ def test_a_model_that_says_how_sure_it_is():
     assert float((said / 2).exp().mean()) == pytest.approx(0.5, rel=0.15)  # 28,800 numbers seen, 150 steps of learning
 
 
+def test_asking_leaves_every_part_in_its_own_mode():
+    model = built(lambda: RoMAE(config())).train()
+    model.encoder.eval()  # frozen, say
+    interpolate(model, batch(6), torch.zeros(1, 1, dtype=torch.float64))
+    assert model.training and model.decoder.training and not any(m.training for m in model.encoder.modules())
+
+
 def test_normalised_targets():
     target = 5 + 3 * torch.randn(4, 6, 16, generator=generator())
     out = normalised(target)

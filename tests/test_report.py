@@ -20,9 +20,8 @@ from romae_lite.lab.report import rows, scoreboard_text
 from romae_lite.lab.statements import STATEMENTS, all_judged
 from romae_lite.lab.subjects import EXPERIMENTS
 from romae_lite.lab.summary import summarise
-from romae_lite.page import board, scoreboard
+from romae_lite.page import board
 from romae_lite.page.board import board_html
-from romae_lite.page.scoreboard import scoreboard_html
 
 SPIRALS = "table-7-romae-tiny-spirals-rmse"  # the paper says 0.0183 (0.007)
 
@@ -159,9 +158,8 @@ def test_commands_of_claims_not_run_are_ones_that_the_command_line_accepts(tmp_p
 
 def test_only_some_experiments(tmp_path):
     assert {r.claim.experiment for r in rows(tmp_path, ["uea", "speed"])} == {"uea", "speed"}
-    for show in (scoreboard_text, scoreboard_html):
-        with pytest.raises(ValueError, match="experiment is 'spiral'"):
-            show(["spiral"], tmp_path)
+    with pytest.raises(ValueError, match="experiment is 'spiral'"):
+        scoreboard_text(["spiral"], tmp_path)
 
 
 def test_what_cannot_be_used_is_listed_by_name(tmp_path):
@@ -171,7 +169,10 @@ def test_what_cannot_be_used_is_listed_by_name(tmp_path):
     (tmp_path / "position" / "paper-s0.json").write_text(
         json.dumps(dataclasses.asdict(made_up_record("position", metrics={"mse": 1.0}, config={})))
     )
-    for text in (scoreboard_text(root=tmp_path), scoreboard_html(root=tmp_path)):
+    (tmp_path / "spirals" / "<b>&.json").write_text("{")
+    page = Board(board_html(tmp_path)).text  # the text as it was, so it was escaped in the page
+    for text in (scoreboard_text(root=tmp_path), page):
+        assert "spirals/<b>&.json: is not JSON" in text
         assert "spirals/paper-s2.json: is not JSON" in text
         assert "position/paper-lr=0.001-s0.json: it has none of the metrics that the claims name, like mse" in text
         assert "position/paper-s0.json: its config lacks anchor" in text
@@ -179,64 +180,14 @@ def test_what_cannot_be_used_is_listed_by_name(tmp_path):
     assert row(tmp_path, SPIRALS).ours.n == 1
 
 
-class Page(HTMLParser):
-    """Checks that tags close in order; collects ids, and the text of every row."""
-
-    VOID = {"br"}  # the only one that is used
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.ids, self.rows, self.text = [], [], {}, ""
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in self.VOID:
-            self.open.append(tag)
-        if identity := dict(attrs).get("id"):
-            self.ids.append(identity)
-            if tag == "tr":
-                self.rows[identity] = ""
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "style" in self.open:
-            return
-        self.text += data
-        if "tr" in self.open and self.rows:
-            self.rows[self.ids[-1]] += data
-
-
-def test_html_shows_every_claim_once_with_words_for_colours(tmp_path):
-    for seed in range(3):
-        save(tmp_path, "spirals", {"rmse_clean": 0.04, "rmse_authors_authors": 0.1}, seed=seed)
-        save(tmp_path, "spirals", {"rmse_clean": 0.016}, seed=seed, preset="best")
-    (tmp_path / "spirals" / "<b>&.json").write_text("{")
-    page = Page(scoreboard_html(root=tmp_path))
-    assert sorted(page.ids) == sorted(c.id for c in CLAIMS if not c.quoted)
-    for r in rows(tmp_path):
-        if r.claim.quoted:
-            assert r.claim.row in page.text and r.claim.show() in page.text
-        else:
-            assert r.outcome.status in page.rows[r.claim.id] and r.claim.show() in page.rows[r.claim.id]
-    spirals = page.rows[SPIRALS]
-    for part in ("worse", "0.0183 ± 0.007", "0.0400 [0.0400, 0.0400], n = 3", "): 0.0160 ["):
-        assert part in spirals
-    assert "python -m romae_lite run spirals --preset paper --seeds 0-2" in spirals
-    assert "spirals/<b>&.json: is not JSON" in page.text  # the text as it was, so it was escaped in the page
-
-
 def test_html_leaves_the_colours_to_the_page():
     """Any colour is inherited, mixed from what is inherited, or a variable of the theme (with a fallback elsewhere)."""
-    outside_variables = re.sub(r"var\([^()]*\)", "", scoreboard.STYLE + board.STYLE)
+    outside_variables = re.sub(r"var\([^()]*\)", "", board.STYLE)
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgba?\(|hsla?\(|:\s*(white|black|gray|grey)\b", outside_variables)
 
 
 def test_html_asks_for_nothing_from_elsewhere(tmp_path):
-    for html in (scoreboard_html(root=tmp_path), board_html(tmp_path)):
-        assert not re.search(r"https?://|<script|<link|<img|@import|url\(", html)
+    assert not re.search(r"https?://|<script|<link|<img|@import|url\(", board_html(tmp_path))
 
 
 def test_a_terminal_without_the_signs_still_gets_the_table(monkeypatch):
@@ -248,38 +199,38 @@ def test_a_terminal_without_the_signs_still_gets_the_table(monkeypatch):
     assert b"? agrees          tiny, no [CLS]" in pipe.buffer.getvalue()
 
 
-def test_text_and_html_say_the_same(tmp_path):
-    save(tmp_path, "pendulum", {"mse": 0.0034})
-    text, page = scoreboard_text(root=tmp_path), Page(scoreboard_html(root=tmp_path))
-    line = report.summary_line(rows(tmp_path))
-    assert line in " ".join(text.split()) and line in page.text
-    assert "3.40 ×10⁻³, n = 1" in text and "3.40 ×10⁻³, n = 1" in page.rows["table-5-romae-mse"]
-    assert max(map(len, text.splitlines())) < 160
-
-
 # The page -------------------------------------------------------------------------------------------------------------
 
 
-class Board(Page):
-    """Rows are the foldable ones; ``summaries`` has the text that stands on a closed row."""
+class Board(HTMLParser):
+    """Checks that tags close in order; collects ids and text, and of foldable rows what stands on a closed one."""
+
+    VOID = {"br"}  # the only one that is used
 
     def __init__(self, text):
-        self.summaries, self.stack = {}, []
-        super().__init__(text)
+        super().__init__()
+        self.open, self.ids, self.text, self.summaries, self.stack = [], [], "", {}, []
+        self.feed(text)
+        assert not self.open
 
     def handle_starttag(self, tag, attrs):
-        super().handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if identity := dict(attrs).get("id"):
+            self.ids.append(identity)
         if tag == "details":
-            self.stack.append(dict(attrs).get("id"))
-            self.summaries.setdefault(self.stack[-1], "")
+            self.stack.append(identity)
+            self.summaries.setdefault(identity, "")
 
     def handle_endtag(self, tag):
-        super().handle_endtag(tag)
+        assert self.open.pop() == tag
         if tag == "details":
             self.stack.pop()
 
     def handle_data(self, data):
-        super().handle_data(data)
+        if "style" in self.open:
+            return
+        self.text += data
         if "summary" in self.open:
             self.summaries[self.stack[-1]] += data
 
@@ -303,6 +254,7 @@ def test_page_and_terminal_give_the_same_outcomes(tmp_path):
     assert {"agrees", "worse", "not run", "not comparable"} <= {r.outcome.status for r in found}
     for line in (report.summary_line(found), report.claims_line(judged)):
         assert line in " ".join(text.split()) and line in page.text
+    assert max(map(len, text.splitlines())) < 160
     for r in (r for r in found if not r.claim.quoted):
         assert page.summaries[r.claim.id].split(report.MARKS[r.outcome.status] + " ")[1].startswith(r.outcome.status)
         assert f"{r.outcome.status:<15} {report.cell_name(r.claim)}" in text

@@ -165,6 +165,13 @@ def test_trim_cuts_what_is_per_token_only():
     assert torch.equal(short.aux["hidden"], each[:2, :3]) and torch.equal(short.aux["target"], each[:2])
 
 
+def test_numbers_of_the_other_byte_order_are_numbers():
+    """As FITS files have them."""
+    plain = np.arange(6.0).reshape(1, 6, 1)
+    tokens = Tokens(values=plain.astype(">f8"), positions=plain.astype(">f4"))
+    assert tokens.values.flatten().tolist() == tokens.positions.flatten().tolist() == list(range(6))
+
+
 def test_time_stamps_keep_their_digits():
     """A Julian date to a tenth of a second: more digits than float32 has."""
     date = torch.tensor([[[2_460_000.123456]]], dtype=torch.float64)

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import safetensors.torch
 import torch
@@ -255,6 +256,21 @@ def test_bad_recipes_are_named(changes, message):
 def test_bad_options_are_named(options, recipe, message):
     with pytest.raises((ValueError, TypeError), match=message):
         fit(model(), data(), loss, replace(RECIPE, **recipe), **{"seed": 0, "logs": 5} | options)
+
+
+def test_muon_without_blocks_is_refused():
+    net = torch.nn.Linear(1, 1)
+    with pytest.raises(ValueError, match="optimizer is 'muon', which is for matrices of blocks; the model has none"):
+        fit(net, data(), lambda *_: net.weight.sum(), replace(RECIPE, optimizer="muon"), seed=0, device="cpu")
+
+
+def test_numpy_s_numbers_are_metrics_too(tmp_path):
+    """They go into the history, and that into the checkpoint as JSON."""
+    metrics = {"mse": np.float32(0.5)}
+    history = fit(
+        model(), data(), loss, RECIPE, seed=0, logs=2, validate=lambda net: metrics, checkpoint=tmp_path / "c"
+    )
+    assert [entry["mse"] for entry in history] == [0.5, 0.5]
 
 
 def test_logs_are_in_proportion_to_steps():

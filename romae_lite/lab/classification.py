@@ -139,15 +139,15 @@ class Classification(Masked):
         if self.pretrain_epochs:
             pretrained, sample = self.autoencoder(seed), self.pretrain_data(data, seed)
             first = fit(
-                pretrained, sample, self.pretrain_loss, self.pretrain_recipe(len(sample)), seed=mixed(seed, 1),
-                checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
+                self.trained_form(pretrained), sample, self.pretrain_loss, self.pretrain_recipe(len(sample)),
+                seed=mixed(seed, 1), checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
                 order=lambda generator: self.order(sample, self.pretrain_batch, generator), **options,
             )  # fmt: skip
             history = [entry | {"stage": "pretrain"} for entry in first]
             self.start(model, pretrained.to("cpu"), seed)
         weights, spent = self.class_weights(train), history[-1]["seconds"] if history else 0.0
         second = fit(
-            model, train, lambda m, batch, generator: self.loss(m, batch, generator, weights),
+            self.trained_form(model), train, lambda m, batch, generator: self.loss(m, batch, generator, weights),
             self.recipe(len(train)), seed=seed, checkpoint=checkpoint, log=log,
             order=lambda generator: self.order(train, self.batch, generator),
             validate=lambda m: {f"valid_{k}": v for k, v in self.validate(m, data.valid).items()}, **options,

@@ -291,7 +291,11 @@ class Masked(Experiment):
         return seeded_build(seed, lambda: RoMAE(self.model_config()))
 
     def fit(self, model: nn.Module, data: Splits, seed: int, **options) -> list[dict]:
-        return super().fit(Fast(model) if self.fast else model, data, seed, **options)
+        return super().fit(self.trained_form(model), data, seed, **options)
+
+    def trained_form(self, model: nn.Module) -> nn.Module:
+        """What `fit` gets of a model: itself, or with `fast` its fast form, which has the same weights."""
+        return Fast(model) if self.fast else model
 
 
 def numpy_rng(seed: int, *stream: int) -> np.random.Generator:

@@ -7,7 +7,6 @@ einops, safetensors, numpy and scipy; no network.
 """
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ import torch
 from ..files import atomic_write
 from ..training import Interrupted, accelerator_for, seeded
 from . import runs
-from .planned import Planned
+from .planned import Planned, checkpoints_dir
 from .runs import said
 from .settings import setting_values
 from .subjects import EXPERIMENTS, experiment
@@ -108,8 +107,7 @@ def matmul_rate(device: str) -> float:
 
 
 def notes_path() -> Path:
-    root = os.environ.get("ROMAE_CHECKPOINTS") or Path(__file__).resolve().parents[2] / "checkpoints"
-    return Path(root) / "gpu.json"
+    return checkpoints_dir() / "gpu.json"
 
 
 def _notes() -> dict:

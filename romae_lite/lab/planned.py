@@ -65,8 +65,7 @@ class Planned:
 
     @property
     def checkpoint(self) -> Path:
-        root = os.environ.get("ROMAE_CHECKPOINTS") or Path(__file__).resolve().parents[2] / "checkpoints"
-        return Path(root) / self.experiment / f"{self.name}.safetensors"
+        return checkpoints_dir() / self.experiment / f"{self.name}.safetensors"
 
     @property
     def command(self) -> str:
@@ -157,6 +156,11 @@ def assignment(text: str) -> tuple[str, object]:
 
 
 # Names and places
+
+
+def checkpoints_dir() -> Path:
+    """The folder of runs that are under way: $ROMAE_CHECKPOINTS, else the repository's checkpoints/."""
+    return Path(os.environ.get("ROMAE_CHECKPOINTS") or Path(__file__).resolve().parents[2] / "checkpoints")
 
 
 def results_dir() -> Path:

@@ -29,6 +29,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 
+from ..files import clear
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import encodings, records
@@ -165,8 +166,7 @@ def _tidy(planned: Planned, checkpoints: Iterable[Path]) -> None:
     """Remove what a finished run needs no more, and the halves of files that killed attempts at it have left."""
     beside = [planned.path.with_suffix(suffix) for suffix in (".json", ".npz", ".safetensors")]
     for path in (*checkpoints, *beside):
-        for half in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-            half.unlink(missing_ok=True)
+        clear(path)
     for path in checkpoints:
         path.unlink(missing_ok=True)
 
@@ -381,8 +381,8 @@ def _locked(checkpoint: Path) -> Iterator[None]:
         raise Busy(f"another process is at work on {checkpoint.stem}") from error
     try:
         yield
-    finally:
-        lock.release()
+    finally:  # the file goes while it is locked: between releasing and removing it another process could take it
         if not any(checkpoint.parent.glob(f"{glob.escape(checkpoint.stem)}.*safetensors")):
             with suppress(OSError):
                 path.unlink()
+        lock.release()

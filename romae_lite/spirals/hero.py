@@ -22,6 +22,7 @@ from ..page.palette import PALETTE
 from ..page.weights import packed, unpacked
 from ..tokens import Tokens
 from ..training import seeded
+from ..zoo import from_arrays
 from . import rivals
 from .data import GRID, NOISE, A, B, generate
 from .experiment import Spirals
@@ -125,10 +126,7 @@ def ratios(arrays: Mapping[str, np.ndarray]) -> dict[int, float]:
 
 def model_of(record: Record, arrays: Mapping[str, np.ndarray]) -> RoMAE:
     """The model that a run left among its arrays. RuntimeError names weights that are missing or misshapen."""
-    found = {name: torch.from_numpy(w).float() for name, w in arrays.items() if name.startswith("weights.")}
-    model = record.planned.build().build(record.seed)
-    model.load_state_dict({name.removeprefix("weights."): w for name, w in found.items()})
-    return model.eval()
+    return from_arrays(record.planned.build().build(record.seed), arrays)
 
 
 def payload(
