@@ -37,7 +37,7 @@ from . import checks
 from .batching import by_length, trim
 from .devices import device_of, sent
 from .fast import Fast
-from .frames import Scale, missing
+from .frames import Scale, missing, seconds
 from .masking import hide, split, take
 from .model import (
     BANDS,
@@ -58,7 +58,9 @@ from .tokens import Tokens, collate
 from .training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_build
 from .units import neighbours
 
-FEW = 50  # held-out series: the standard error of an accuracy is up to 7 points with so many, and more with fewer
+# Held out: of so many series the standard error of an accuracy is up to 7 points, of so many points that of an error
+# a tenth of it, and more with fewer.
+FEW = 50
 
 # What the model eats ------------------------------------------------------------------------------------------------
 
@@ -75,6 +77,8 @@ class Standard:
     def stated(self, tokens: Tokens, scale: Scale | None) -> Tokens:
         """Tokens that come in the units of a scale, in these."""
         given = _plain(tokens, scale)
+        if scale is None and not set(given.channels) & set(self.channels):
+            raise ValueError(f"scale is None, but the model has {', '.join(self.channels)}; give the tokens' own scale")
         if unknown := set(given.channels) - set(self.channels):
             raise ValueError(f"channel {sorted(unknown)[0]!r} is unknown; the model has {', '.join(self.channels)}")
         number = torch.tensor([self.channels.index(name) for name in given.channels])[_channel(tokens)]  # (B, N)
@@ -141,7 +145,7 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
         for i, pair in enumerate(pairs):
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)")
-            times, values = (np.asarray(a, dtype=np.float64) for a in pair)
+            times, values = seconds(f"X[{i}], its times,", pair[0])[0], np.asarray(pair[1], dtype=np.float64)
             if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
                 raise ValueError(
                     f"X[{i}] has times of shape {times.shape} and values of shape {values.shape}; they must be (N,) "
@@ -159,6 +163,15 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
     if axes > 2:
         raise ValueError(f"X has positions of {axes} axes; series have time, and the number of the channel if several")
     return X.to("cpu")
+
+
+def _no_table(X: Any) -> Any:
+    """TypeError for a data frame, whose rows would be taken for series."""
+    if hasattr(X, "columns"):
+        raise TypeError(
+            f"X is a {type(X).__name__}; `from_table` makes tokens of it: fit(*from_table(X, time=..., ...))"
+        )
+    return X
 
 
 def _encoding(span: float, size_, axes: int) -> PositionEncoding:
@@ -292,7 +305,8 @@ class Interpolator(_Saved):
 
     size      of encoder and decoder, as `size` takes it; None: by the number of values
     window    tokens that the model sees at once; longer series are seen through overlapping windows
-    steps     of training at most; None: by the number of values
+    steps     of training, rounded to whole passes over the windows (one at least); fewer where held-out points have
+              long not got better; None: by the number of values
     lr        peak learning rate, of Muon
     batch     windows a step
     local     True: values are taken relative to the mean of what is seen of their window; None: where the windows'
@@ -318,7 +332,7 @@ class Interpolator(_Saved):
         ValueError where no series has two values, or all together fewer than 20."""
         began = time.monotonic()
         self._check()
-        tokens = _given(X, scale)
+        tokens = _given(_no_table(X), scale)
         if tokens.values.shape[-1] > 1:
             raise ValueError(
                 f"X has {tokens.values.shape[-1]} values a token; give each channel tokens of its own: from_table does"
@@ -350,7 +364,8 @@ class Interpolator(_Saved):
             hidden = gaps(batch, generator)
             return masked_loss(model, self._levelled(batch, hidden)[0], hidden, gaussian_loss)
 
-        best, logs = _Best(lambda model: self._likelihood(model, choose), patience=8), min(30, steps)
+        # of few steps few looks: eight looks without a better one must not fit into the start, where nothing moves yet
+        best, logs = _Best(lambda model: self._likelihood(model, choose), patience=8), min(30, max(8, steps // 16))
         self.history_, show = [], _log(self.verbose)
 
         def log(entry):
@@ -382,7 +397,7 @@ class Interpolator(_Saved):
     def predict(self, X=None, scale: Scale | None = None, *, at, channel: str | None = None, id=None):
         """Mean and standard deviation of what would be measured at any times, in the data's own units.
 
-        X, scale  series to fill; None: those of the fit
+        X, scale  series to fill, all that belong to the scale; None: those of the fit
         at        times (M,), the same for every series, or a list of one array for each; in the data's units, dates
                   where it has dates
         channel   which to ask for, where there are several
@@ -397,9 +412,9 @@ class Interpolator(_Saved):
                 f"X has {len(tokens)} series, scale {len(scale.ids)}; give all that `from_table` made, and say which "
                 "one is meant with id"
             )
-        if len(self.standard_.channels) > 1:
+        if len(self.standard_.channels) > 1 or channel is not None:
             checks.choice("channel", channel, self.standard_.channels)
-        c = self.standard_.channels.index(channel) if channel is not None and len(self.standard_.channels) > 1 else 0
+        c = 0 if channel is None else self.standard_.channels.index(channel)
         series, which = _series(self.standard_.stated(tokens, scale)), range(len(tokens))
         if id is not None:
             id = id.item() if isinstance(id, np.generic) else id
@@ -460,7 +475,7 @@ class Interpolator(_Saved):
             if self._data is None:
                 raise ValueError("X is None, but a saved model carries no series; give tokens, and their scale")
             return self._data
-        return _given(X, scale), scale
+        return _given(_no_table(X), scale), scale
 
     def _check(self) -> None:
         checks.whole("window", self.window, 8)
@@ -559,6 +574,8 @@ class Interpolator(_Saved):
         r = self.report_
         words = "in the data's unit" if r["in_units"] else "in deviations of a channel"
         lost = "" if r["romae"] < r["linear"] else "\n          straight lines do as well or better: use them"
+        if r["points"] < FEW:
+            lost = f"\n          {r['points']} points are too few to choose by"
         return (
             f"held out  {r['points']} points, root mean square error {words}:\n"
             f"          linear interpolation {r['linear']:.3g}, RoMAE {r['romae']:.3g}{lost}\n"
@@ -568,12 +585,11 @@ class Interpolator(_Saved):
     def _positions(self, scale: Scale | None, sample: int, times: Any) -> Tensor:
         """Times in the data's units as positions of the model, (M,)."""
         if scale is None:
-            found = torch.as_tensor(np.asarray(times, dtype=np.float64)) / self.standard_.unit
+            found = torch.from_numpy(seconds("at", times)[0]) / self.standard_.unit
         else:
-            name = scale.channels[0]
-            found = scale.positions(sample, times, name)[:, 0] * (scale.unit / self.standard_.unit)
-        if found.ndim != 1 or not len(found) or not found.isfinite().all():
-            raise ValueError(f"at has shape {tuple(found.shape)}; it must be (M,) finite times")
+            found = scale.positions(sample, times, scale.channels[0], "at")[:, 0] * (scale.unit / self.standard_.unit)
+        if not len(found):
+            raise ValueError("at holds no time; ask for one at least")
         return found
 
 
@@ -606,8 +622,8 @@ def _hidden(series: list, seed: int, ratio=(0.1, 0.9)) -> list[tuple]:
 def _held_out(series: list, seed: int) -> tuple[list, list, list]:
     """What to train on; what chooses and what reports, as pairs (visible, hidden).
 
-    Of ten series and more a tenth each, at most 500, with random gaps; of fewer a tenth of the points each, in
-    stretches of one to eight.
+    Of ten series and more a tenth each, at most 500, with random gaps; of fewer about a tenth of the points each, in
+    stretches of one to eight, drawn anew until there are some of either kind.
     """
     rng = np.random.default_rng([seed, 7])
     long = [i for i, (v, _) in enumerate(series) if len(v) > 1]
@@ -619,21 +635,22 @@ def _held_out(series: list, seed: int) -> tuple[list, list, list]:
             _hidden([series[i] for i in choose], mixed(seed, 1)),
             _hidden([series[i] for i in report], mixed(seed, 2)),
         )
-    train, pairs = [], ([], [])
-    for v, x in series:
-        ends = rng.integers(1, 9, len(v)).cumsum()
-        block = np.searchsorted(ends, np.arange(len(v)), side="right")
-        role = torch.from_numpy(rng.choice(3, block.max() + 1, p=(0.8, 0.1, 0.1))[block])
-        if (role == 0).sum() < 2:
-            role[:] = 0
-        seen = v[role == 0], x[role == 0]
-        train.append(seen)
-        for k in (1, 2):
-            if (role == k).any():
-                pairs[k - 1].append((seen, (v[role == k], x[role == k])))
-    if not all(pairs):
-        raise ValueError(f"X has {sum(len(v) for v, _ in series)} values; too few to hold some out")
-    return train, *pairs
+    for _ in range(1000):
+        train, pairs = [], ([], [])
+        for v, x in series:
+            ends = rng.integers(1, 9, len(v)).cumsum()
+            block = np.searchsorted(ends, np.arange(len(v)), side="right")
+            role = torch.from_numpy(rng.choice(3, block.max() + 1, p=(0.8, 0.1, 0.1))[block])
+            if (role == 0).sum() < 2:
+                role[:] = 0
+            seen = v[role == 0], x[role == 0]
+            train.append(seen)
+            for k in (1, 2):
+                if (role == k).any():
+                    pairs[k - 1].append((seen, (v[role == k], x[role == k])))
+        if all(pairs):
+            return train, *pairs
+    raise ValueError(f"X has {sum(len(v) for v, _ in series)} values; too few of a series to hold some out")
 
 
 def _straight(seen: tuple, at: Tensor) -> np.ndarray:
@@ -656,7 +673,8 @@ class Classifier(ClassifierMixin, _Saved):
     pretrain  False: learns the classes only
     size      of the encoder, as `size` takes it; None: by the number of values
     longest   tokens of a series that are looked at; of longer series every second, third ... one
-    steps     of each of the two stages; None: 300 to 1000, by the number of series
+    steps     of each of the two stages, rounded to whole passes over the series (one at least); None: 300 to 1000, by
+              the number of series
     lr        peak learning rate, of Muon
     batch     series a step
     holdout   share of the labelled series that is held out and reported on; 0: none
@@ -719,7 +737,8 @@ class Classifier(ClassifierMixin, _Saved):
             self.model_.start_from(first.cpu())
         train = replace(data[rows], aux={"label": torch.from_numpy(label[rows])})
         self.history_ = self.history_ + self._trained(self.model_, train, _classifying, steps, log, options)
-        self.report_ = {"series": len(tokens), "labelled": len(rows), "held": len(held), "steps": steps, "span": span,
+        self.report_ = {"series": len(tokens), "labelled": len(rows), "held": len(held), "span": span,
+                        "steps": self.history_[-1]["step"],
                         "parameters": count_parameters(self.model_), "base": config.positions.base}  # fmt: skip
         self.simple_ = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         self.simple_.fit(_statistics(data[rows]), label[rows])
@@ -744,6 +763,8 @@ class Classifier(ClassifierMixin, _Saved):
         """Accuracy, over the series whose class is known."""
         check_is_fitted(self, "model_")
         known, names = self._labels(_given(X, scale), y, scale)
+        if not known.any():
+            raise ValueError("y has no known class; a score needs some")
         return float((self.predict(X, scale)[known] == names[known]).mean())
 
     def score_simple(self, X, y=None, scale: Scale | None = None) -> float:

@@ -42,18 +42,19 @@ class Scale:
     dates: bool
     notes: tuple[str, ...]
 
-    def positions(self, sample: int, times: Any, channel: str | None = None) -> Tensor:
+    def positions(self, sample: int, times: Any, channel: str | None = None, name: str = "times") -> Tensor:
         """Times of one sample (M,), numbers or dates as in the table, as positions (M, D) of its tokens.
 
-        TypeError for numbers where the table has dates, and for dates where it has numbers."""
+        name: what an error calls them. TypeError for numbers where the table has dates, and for dates where it has
+        numbers."""
         checks.whole("sample", sample, 0)
         if sample >= len(self.ids):
             raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
-        seconds, dates = _seconds("times", times)
+        when, dates = seconds(name, times)
         if dates != self.dates:
             kinds = ("numbers", "dates")
-            raise TypeError(f"times are {kinds[dates]}; the table's are {kinds[self.dates]}, so these must be")
-        at = (seconds - self.origin[sample]) / self.unit
+            raise TypeError(f"{name} are {kinds[dates]}; the table's times are {kinds[self.dates]}, so these must be")
+        at = (when - self.origin[sample]) / self.unit
         if len(self.channels) == 1:
             return torch.from_numpy(at)[:, None]
         return torch.from_numpy(np.stack((at, np.full(len(at), float(self.number(channel)))), axis=-1))
@@ -119,12 +120,12 @@ def from_table(
     ):
         if name is not None and name not in columns:
             raise ValueError(f"{what} is {name!r}, which is no column; the table has {', '.join(map(str, columns))}")
-    when, dates = _seconds(time, columns[time])
+    when, dates = seconds(time, columns[time])
     rows, notes = len(when), []
     if not rows:
         raise ValueError("table has no rows")
     whose = np.asarray(columns[id], dtype=object) if id is not None else np.full(rows, 0, dtype=object)
-    numbers = [_numbers(name, columns[name]) for name in names]
+    numbers = [numeric(name, columns[name]) for name in names]
     if wide:
         what, number = np.repeat(np.array(names, dtype=object), rows), np.concatenate(numbers)
         when, whose = np.tile(when, len(names)), np.tile(whose, len(names))
@@ -205,8 +206,10 @@ def _columns(table: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def _seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
-    """Times (N,) as float64, and whether they were dates: then seconds since 1970."""
+def seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
+    """Times (N,) as float64, and whether they were dates: then seconds since 1970. Durations are numbers of seconds.
+
+    ValueError names what is missing, no time, or not one-dimensional."""
     times = np.asarray(times)
     if times.ndim != 1:
         raise ValueError(f"{name} has shape {times.shape}; times are one-dimensional")
@@ -215,12 +218,14 @@ def _seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
     if times.dtype == object and len(times) and all(hasattr(t, "timestamp") for t in times):
         # one without a time zone would be read in the machine's; arrays of dates are UTC, so it is too
         return np.array([(t if t.tzinfo else t.replace(tzinfo=UTC)).timestamp() for t in times]), True
-    if times.dtype.kind == "M":
-        return times.astype("datetime64[ns]").astype(np.int64) / 1e9, True
-    return _numbers(name, times), False
+    if times.dtype.kind in "Mm":
+        return (times - times.dtype.type(0, "s")) / np.timedelta64(1, "s"), times.dtype.kind == "M"
+    if times.dtype == object and len(times) and all(hasattr(t, "total_seconds") for t in times):
+        return np.array([t.total_seconds() for t in times]), False
+    return numeric(name, times), False
 
 
-def _numbers(name: str, column: Any) -> np.ndarray:
+def numeric(name: str, column: Any) -> np.ndarray:
     """A column of numbers, float64, NaN where one is missing."""
     column = np.asarray(column)
     if column.dtype.kind not in "biuf":

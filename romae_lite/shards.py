@@ -33,6 +33,7 @@ def write(path: Path | str, tokens: Tokens) -> None:
     for name, tensor in tokens.aux.items():
         per_token = name in tokens.per_token
         arrays[f"{'per_token' if per_token else 'aux'}/{name}"] = tensor[real] if per_token else tensor
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with h5py.File(part, "w") as file:

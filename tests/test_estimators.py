@@ -228,6 +228,10 @@ def test_scikit_learn_s_conventions(estimator):
         (lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]), r"X\[0\] has an infinite value"),
         (lambda t, s: Classifier().fit(np.ones((4, 3)), [0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
         (lambda t, s: Interpolator().fit(t, 3), "scale is 3; it must be of type"),
+        (
+            lambda t, s: Interpolator().fit(pd.DataFrame({"t": [1.0]})),
+            "X is a DataFrame; `from_table` makes tokens of it",
+        ),
         (lambda t, s: Interpolator(steps=0).fit(t, s), "steps is 0; it must be at least 1"),
         (lambda t, s: Classifier(seed=-1).fit(t, ["a"] * 40, s), "seed is -1; it must be at least 0"),
         (
@@ -243,6 +247,42 @@ def test_scikit_learn_s_conventions(estimator):
 def test_bad_calls_are_named(fitted, call, said):
     with pytest.raises((TypeError, ValueError), match=said):
         call(*fitted[1:])
+
+
+@pytest.mark.parametrize(
+    "call, said",
+    [
+        (lambda m, t, s: m.predict(t, at=AT, id=3), "scale is None, but the model has y; give the tokens' own scale"),
+        (lambda m, t, s: m.predict(at=AT, id="w3", channel="x"), "channel is 'x'"),
+        (lambda m, t, s: m.predict(at=["noon"], id="w3"), "at of row 0 is 'noon'"),
+        (lambda m, t, s: m.predict(at=[np.nan], id="w3"), "at of row 0 is missing"),
+        (lambda m, t, s: m.predict(at=5.0, id="w3"), r"at has shape \(\)"),
+        (lambda m, t, s: m.predict(at=[], id="w3"), "at holds no time"),
+        (
+            lambda m, t, s: m.predict(at=[pd.Timestamp("2024-01-01")], id="w3"),
+            "at are dates; the table's times are numbers",
+        ),
+    ],
+)
+def test_bad_questions_are_named(fitted, call, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        call(*fitted)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_twenty_values_of_one_series_are_enough(seed):
+    """As the documentation says; what was held out is too little to choose by, and the report says so."""
+    t = np.arange(20.0)
+    model = Interpolator(steps=1, **TINY | {"seed": seed}).fit([(t, np.sin(t))])
+    assert 0 < model.report_["points"] < 20 and "too few to choose by" in model.summary()
+
+
+def test_dates_of_pairs_may_have_any_resolution():
+    when = np.datetime64("2024-01-01") + np.arange(60) * np.timedelta64(1, "D")
+    model = Interpolator(steps=1, **TINY).fit([(when.astype("datetime64[ns]"), np.sin(np.arange(60.0)))])
+    assert model.standard_.unit == 86_400
+    asked = [model.predict(at=when[3:5].astype(f"datetime64[{unit}]")) for unit in ("D", "us")]
+    np.testing.assert_array_equal(*asked)
 
 
 def test_a_subset_needs_a_scale_of_its_own(fitted):

@@ -117,10 +117,17 @@ def test_dates_without_a_zone_are_utc_wherever_the_machine_is(monkeypatch):
 
 def test_dates_are_asked_by_dates_and_numbers_by_numbers():
     dated = from_table({"when": np.array(["2024-01-01", "2024-01-02"], "datetime64[s]"), "x": [1.0, 2.0]}, **WHEN)[1]
-    with pytest.raises(TypeError, match="times are numbers; the table's are dates"):
+    with pytest.raises(TypeError, match="times are numbers; the table's times are dates"):
         dated.positions(0, [1.0])
-    with pytest.raises(TypeError, match="times are dates; the table's are numbers"):
+    with pytest.raises(TypeError, match="times are dates; the table's times are numbers"):
         from_table({"when": [0.0, 1.0], "x": [1.0, 2.0]}, **WHEN)[1].positions(0, [datetime.datetime(2024, 1, 1)])
+
+
+@pytest.mark.parametrize("make", [np.asarray, list, pd.Series])
+def test_durations_are_seconds(make):
+    when = make(pd.to_timedelta([0, 60, 180], unit="s"))
+    tokens, scale = from_table({"when": when, "x": [1.0, 2.0, 3.0]}, unit=60, **WHEN)
+    assert tokens.positions[0, :, 0].tolist() == [0.0, 1.0, 3.0] and not scale.dates
 
 
 def test_numpy_s_own_numbers_in_columns_of_objects_are_there():

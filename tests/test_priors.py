@@ -193,7 +193,7 @@ def wave(n: int = 20, seed: int = 0):
 @pytest.mark.parametrize("n", [20, 130])
 def test_fill_follows_units_and_origins(model, n):
     t, y = wave(n)
-    at = np.linspace(-1, 13, 40)
+    at = np.linspace(-0.3, 12.3, 40)
     mean, deviation = fill(t, y, at, model=model)
     assert np.ptp(mean) > 0.1 and np.ptp(deviation) > 0.01
     for a, b, c, d in ((1, 59_000.0, 1, 0), (86_400.0, 0, 1, 0), (1, 0, 1e-6, 0), (0.01, -3, 50.0, 300.0)):
@@ -230,6 +230,16 @@ def test_gaps_dates_and_default_places(model):
     np.testing.assert_allclose(
         fill(dates, y, dates[3:5], model=model), fill(whole, y, whole[3:5], model=model), rtol=1e-9
     )
+    listed = [None if np.isnan(v) else float(v) for v in gaps]  # as Python has them
+    np.testing.assert_array_equal(
+        fill(dates.tolist(), listed, dates[3:5].tolist(), model=model), fill(dates, gaps, dates[3:5], model=model)
+    )
+
+
+def test_far_outside_is_said(model):
+    t, y = wave()
+    with pytest.warns(UserWarning, match="2 of 3 times lie further outside the series than a tenth of its length"):
+        fill(t, y, [-90.0, 6.0, 300.0], model=model)
 
 
 @pytest.mark.parametrize("count", [3, 60, 61, 80, 81, 100, 500])
@@ -251,10 +261,14 @@ def test_windows_answer_for_every_point_once(count):
         ({"times": [1.0, 2.0, 3.0]}, ValueError, "times has 3 entries, values has 4"),
         ({"values": [1.0, np.nan, np.nan, 2.0]}, ValueError, "2 measurements at different times; at least 3"),
         ({"values": [2.0] * 4}, ValueError, "values are all 2"),
-        ({"values": ["a"] * 4}, TypeError, "values holds"),
+        ({"values": ["a"] * 4}, ValueError, "values of row 0 is 'a'; it must be a number"),
         ({"at": [[1.0]]}, ValueError, r"at has shape \(1, 1\)"),
-        ({"at": [np.nan]}, ValueError, "at holds NaN"),
-        ({"times": np.array(["2024-01-01"] * 4, "M8[D]"), "at": [1.0]}, TypeError, "datetime64, as times are"),
+        ({"at": [np.nan]}, ValueError, "at of row 0 is missing"),
+        (
+            {"times": np.array(["2024-01-01"] * 4, "M8[D]"), "at": [1.0]},
+            TypeError,
+            "at holds numbers; times holds dates",
+        ),
     ],
 )
 def test_what_cannot_be_filled_is_refused_by_name(model, change, error, message):

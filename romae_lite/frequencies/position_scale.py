@@ -91,7 +91,8 @@ def explorable(
         fallback=still(data, 0),
         title="The same series, the same network, another unit of time",
         caption="Choose the factor on the positions, and drag the frequency along the error curve: the error at every "
-        "frequency, mean and 95 % interval over seeds. Magenta diamonds: the paper's. Orange, dashed: the best "
+        "frequency, mean and 95 % interval over seeds. Magenta diamonds: the paper's. All against noisy values, as the "
+        "paper's: more, by the noise, than against the clean curve (Table 4.1). Orange, dashed: the best "
         "possible. Below: a series of that frequency; black points are observed, blue ones filled in. "
         f"{source}".rstrip(),
     )

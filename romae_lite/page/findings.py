@@ -106,9 +106,9 @@ def anchors(root: Path | None) -> str | None:
     if average(pinned, "mse") > 0.001:
         return None
     return (
-        "**In the paper's test of positions equal tokens are blind, more than models without [CLS].** A model has to "
-        "name the places of ten tokens (Table 1). Without [CLS], an extra learned token at 0, the squared error is "
-        f"{average(blind, 'mse'):.0f} where all tokens are *equal* ({count(blind)}) and "
+        "**In the paper's test of positions what blinds a model without [CLS] is that all tokens are equal.** A model "
+        "has to name the places of ten tokens (Table 1). Without [CLS], an extra learned token at 0, the squared error "
+        f"is {average(blind, 'mse'):.0f} where all tokens are *equal* ({count(blind)}) and "
         f"{average(distinct, 'mse'):.1f} where they are *distinct* ({count(distinct)}), the best possible from their "
         f"distances. Any token pinned at 0 brings it below 0.001 ({count(pinned)}). "
         f"[Chapter 03](/notebooks/{CLS})"

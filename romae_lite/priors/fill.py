@@ -2,11 +2,13 @@
 
 import functools
 import math
+import warnings
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from ..frames import numeric, seconds
 from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
@@ -20,16 +22,26 @@ def fill(
 ) -> tuple[np.ndarray, np.ndarray]:
     """What would be measured at other times: mean and standard deviation, (M,) float64 each, in the values' units.
 
-    times   (N,) numbers or datetime64, in any order; rows whose value is NaN are gaps, and at least three are not
+    times   (N,) numbers or dates, in any order; rows whose value is NaN or None are gaps, and at least three are not
     values  (N,) numbers
     at      (M,) times, by default all of `times`; up to a tenth of the span outside is what the model has practised
     model   another one of the same kind; by default the "filler" that comes with the package
 
     Nothing is trained. Times are divided by their median gap, values standardised, so that units and origins do not
     matter. The model has seen 3 to 60 points in training: a longer series is read in windows of 60, each of which
-    answers for its middle. Raises TypeError for what is no number, ValueError for what cannot be filled.
+    answers for its middle.
+
+    UserWarning for times further outside. Raises TypeError where `at` has dates and times have none, or the other way
+    round; ValueError for what is no number and what cannot be filled.
     """
     t, y, at = _series(times, values, at)
+    far = (t[-1] - t[0]) / 10
+    if outside := int(((at < t[0] - far) | (at > t[-1] + far)).sum()):
+        warnings.warn(
+            f"{outside} of {len(at)} times lie further outside the series than a tenth of its length: nothing was "
+            "learnt there, and neither mean nor band can be trusted",
+            stacklevel=2,
+        )
     model = _filler() if model is None else model
     out = np.empty((2, len(at)))
     nearest = np.searchsorted((t[1:] + t[:-1]) / 2, at)  # index of the seen point
@@ -67,25 +79,19 @@ def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.nd
 
 def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points sorted by time, without gaps, and the places that are asked, all float64."""
-    found = {"times": np.asarray(times), "values": np.asarray(values)}
-    found["at"] = found["times"] if at is None else np.asarray(at)
-    dates = found["times"].dtype.kind == "M"
-    first = found["times"].min() if dates and found["times"].size else None
-    for name, array in found.items():
-        if array.dtype.kind != "M" if dates and name != "values" else array.dtype.kind not in "fiu":
-            wanted = "datetime64, as times are" if dates and name == "at" else "numbers"
-            raise TypeError(f"{name} holds {array.dtype}; it must hold {wanted}")
-        if array.ndim != 1:
-            raise ValueError(f"{name} has shape {array.shape}; it must be one series, of shape (N,)")
-        if dates and name != "values":
-            found[name] = (array - first) / np.timedelta64(1, "s")
-    t, y, at = (found[name].astype(np.float64) for name in ("times", "values", "at"))
+    (t, dates), y = seconds("times", times), np.asarray(values)
+    if y.ndim != 1:
+        raise ValueError(f"values has shape {y.shape}; it must be one series, of shape (N,)")
+    y = numeric("values", y)
     if len(t) != len(y):
         raise ValueError(f"times has {len(t)} entries, values has {len(y)}; they must agree")
+    at, as_well = (t, dates) if at is None else seconds("at", at)
+    if as_well != dates:
+        kinds = ("numbers", "dates")
+        raise TypeError(f"at holds {kinds[as_well]}; times holds {kinds[dates]}, so it must")
+    if dates and len(t):
+        t, at = t - t.min(), at - t.min()
     real = ~np.isnan(y)
-    for name, array in (("times", t), ("at", at), ("values", y[real])):
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} holds NaN or infinity; leave these out (a NaN among the values is a gap)")
     t, y = t[real], y[real]
     order = np.argsort(t, kind="stable")
     t, y = t[order], y[order]

@@ -96,8 +96,8 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal", pa
         title="Two tokens on a line",
         caption="Begin with one dial and add the others. Drag the query, the key, or the bar between them, which moves "
         "both. Each dial is one pair of channels, with the hand of the query and the hand of the key; below it stands "
-        "what the pair adds to the score. Moving both turns all hands and leaves every angle between them as it is. A "
-        "dashed dial is a pair that does not turn: it adds the same at any distance.",
+        "what the pair adds to the score. Moving both turns all hands but a dashed dial's and leaves every angle "
+        "between them as it is. A dashed dial is a pair that does not turn: it adds the same at any distance.",
     ).tour(
         ("One dial, and both tokens at the same place: the two hands lie on each other, and the pair adds most.",
          {"query": 0, "key": 0, "dials": 1, "vectors": "equal"}),

@@ -197,9 +197,10 @@ def explorable(
         fallback=still(data),
         height=380,
         title="A model that reads points at any angle, and answers at any angle",
-        caption="Black: noisy points that the model sees; drag them, press the plane to add one. Blue: RoMAE, computed "
-        "in this page. Orange dashes: the best possible answer, which knows how spirals are made. Grey: the true "
-        f"curve. One spiral is luck; the small chart is the mean over the test set. {source}".rstrip(),
+        caption="A point's position is its angle along the spiral, as time is in a series. Black: noisy points that "
+        "the model sees; drag them, press the plane to add one. Blue: RoMAE, computed in this page. Orange dashes: the "
+        "best possible answer, which knows how spirals are made. Grey: the true curve. One spiral is luck; the small "
+        f"chart is the mean over the test set. {source}".rstrip(),
     ).tour(
         ("Thirty points: the blue curve is drawn by a model that has only read these points.", {"points": 30}),
         ("Six points. The model answers everywhere, less well; the small chart says how well on the average.",
