@@ -25,7 +25,9 @@ CAPTION = (
     "over seeds of the arm itself; what tells two apart are the differences in the table. Hollow: the paper’s unit, or "
     "no positions. Logarithmic axis."
 )
-ROW, LEFT, WIDTH, RIGHT = 26, 370, 900, 30  # pixels of the picture
+RIGHT = 30  # pixels of the picture: at the right; of a row, its height, where the axis begins, the whole width, and how
+# far below a name its mark is. On a phone names stand above their marks.
+WIDE, NARROW = (26, 370, 900, -4), (40, 14, 400, 14)
 
 STYLE = """
 .romae-encodings{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif)}
@@ -33,7 +35,9 @@ STYLE = """
 .romae-encodings figure{margin:1em 0}
 .romae-encodings figcaption{font-size:.88em;line-height:1.45;margin:.4em 0 0}
 .romae-encodings pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.78em}
-.romae-encodings svg{display:block;min-width:34em;width:100%;height:auto;color:inherit}
+.romae-encodings svg{display:block;width:100%;height:auto;color:inherit}
+.romae-encodings svg.narrow{display:none}
+@media (max-width:640px){.romae-encodings svg.narrow{display:block}.romae-encodings svg.spread{display:none}}
 .romae-encodings table{border-collapse:collapse;font-size:.84em;color:inherit;background:none;margin:1em 0}
 .romae-encodings :is(th,td){padding:.35em .9em .35em .3em;text-align:left;vertical-align:top;background:none;
  color:inherit;border:0!important;border-bottom:1px solid var(--line)!important;font-weight:400}
@@ -63,7 +67,8 @@ def encodings_html() -> str:
         parts.append(f"<ul>{''.join(f'<li>{text}</li>' for text in said)}</ul>")
     if any(s for _, s in found):
         parts.append(
-            f'<figure><div class="wide">{picture(found, recorded)}</div><figcaption>{CAPTION}</figcaption></figure>'
+            f"<figure>{picture(found, recorded)}{picture(found, recorded, narrow=True)}"
+            f"<figcaption>{CAPTION}</figcaption></figure>"
         )
         parts.append(f'<div class="wide">{table(found, recorded)}</div>{grid(found, recorded)}')
     else:
@@ -172,9 +177,10 @@ def grid(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
     )
 
 
-def picture(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
+def picture(found: list[tuple[Arm, Summary | None]], recorded: Recorded, narrow: bool = False) -> str:
     """A row for each arm that was run: what it loses (`Arm.lost`), in units of what continuous RoPE loses at one unit
     between neighbours, on a logarithmic axis. Filled marks have that unit, hollow ones the paper's."""
+    step, left, width, below = NARROW if narrow else WIDE
     rows, marks, y = [], [], 34
     for title, group in _tasks(found):
         shown = [(arm, lost) for arm, _ in group if (lost := arm.lost(recorded))]
@@ -182,18 +188,18 @@ def picture(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
         if base is None:
             continue
         rows.append(label(0, y, title, font_weight=600))
-        y += ROW
+        y += 26
         for arm, s in shown:
             ends = sorted(v / base for v in ((s.mean,) if s.low is None else (s.low, s.mean, s.high)))
             mean = s.mean / base
             rows.append(label(12, y, name_of(arm)))
-            marks.append((y - 4, max(ends[0], 0.2 * mean), mean, ends[-1], arm.unit != "neighbours"))
-            y += ROW
+            marks.append((y + below, max(ends[0], 0.2 * mean), mean, ends[-1], arm.unit != "neighbours"))
+            y += step
         y += 8
     if not marks:
         return ""
     low, high = min(0.8, *(m[1] for m in marks)), max(1.25, *(m[3] for m in marks))
-    place = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * math.log(v / low) / math.log(high / low)  # noqa: E731
+    place = lambda v: left + (width - left - RIGHT) * math.log(v / low) / math.log(high / low)  # noqa: E731
     ticks = [1]  # and as many others as have room for their numbers
     for t in (2, 0.5, 5, 10, 20, 50, 100, 0.25, 3, 1.25, 0.8, 1.5):
         if low <= t <= high and all(abs(place(t) - place(other)) > 48 for other in ticks):
@@ -216,6 +222,6 @@ def picture(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
         axis.append(tag("circle", cx=place(mean), cy=float(height), r=5, fill=fill, **blue))
     said = "What each encoding loses, relative to continuous RoPE with one unit between neighbours; numbers below."
     return tag(
-        "svg", tag("title", said) + "".join(axis + rows), viewBox=f"0 0 {WIDTH} {y}", role="img", aria_label=said,
-        font_family="system-ui, sans-serif", font_size=13, fill="currentColor",
+        "svg", tag("title", said) + "".join(axis + rows), viewBox=f"0 0 {width} {y}", role="img", aria_label=said,
+        font_family="system-ui, sans-serif", font_size=13, fill="currentColor", class_="narrow" if narrow else "spread",
     )  # fmt: skip
