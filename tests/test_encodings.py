@@ -86,12 +86,15 @@ def test_the_page_shows_ratios_to_continuous_rope():
             save(planned, 1.0, level + 0.01 * seed)
     page = encodings_html()
     assert f"2 of {len(arms())} arms have all their {SEEDS} seeds" in page
-    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', page)]
-    lines = dict(re.findall(r'<text x="([\d.]+)"[^>]*>([\d.]+) ×</text>', page))
-    at = {float(value): float(x) for x, value in lines.items()}
-    assert len(places) == 2 and places[0] == pytest.approx(at[1], abs=0.1)
-    # means are 1.02 and 3.02, and the axis is logarithmic
-    assert places[1] == pytest.approx(at[1] + (at[2] - at[1]) * math.log2(3.02 / 1.02), abs=0.1)
+    pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    assert len(pictures) == 2  # for a wide page and for a narrow one
+    for picture in pictures:
+        places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', picture)]
+        lines = dict(re.findall(r'<text x="([\d.]+)"[^>]*>([\d.]+) ×</text>', picture))
+        at = {float(value): float(x) for x, value in lines.items()}
+        assert len(places) == 2 and places[0] == pytest.approx(at[1], abs=0.1)
+        # means are 1.02 and 3.02, and the axis is logarithmic
+        assert places[1] == pytest.approx(at[1] + (at[2] - at[1]) * math.log2(3.02 / 1.02), abs=0.1)
     assert (
         "<td>3.02 [3.00, 3.04], n\u00a0=\u00a05</td><td>2.00 [2.00, 2.00]</td>" in page
     )  # seed by seed they are 2 apart
