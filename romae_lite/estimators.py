@@ -73,12 +73,13 @@ class Standard:
     channels: tuple[str, ...]
     mean: np.ndarray
     deviation: np.ndarray
+    scaled: bool = False  # whether they came with a scale
 
     def stated(self, tokens: Tokens, scale: Scale | None) -> Tokens:
         """Tokens that come in the units of a scale, in these."""
         given = _plain(tokens, scale)
-        if scale is None and not set(given.channels) & set(self.channels):
-            raise ValueError(f"scale is None, but the model has {', '.join(self.channels)}; give the tokens' own scale")
+        if scale is None and self.scaled:
+            raise ValueError("scale is None, but the model was fitted with one; give that of these tokens")
         if unknown := set(given.channels) - set(self.channels):
             raise ValueError(f"channel {sorted(unknown)[0]!r} is unknown; the model has {', '.join(self.channels)}")
         number = torch.tensor([self.channels.index(name) for name in given.channels])[_channel(tokens)]  # (B, N)
@@ -109,8 +110,9 @@ def _plain(tokens: Tokens, scale: Scale | None) -> Standard:
         shape = (len(channels), tokens.values.shape[-1])
         return Standard(unit=1.0, channels=channels, mean=np.zeros(shape), deviation=np.ones(shape))
     return Standard(
-        unit=scale.unit, channels=scale.channels, mean=scale.mean[:, None], deviation=scale.deviation[:, None]
-    )
+        unit=scale.unit, channels=scale.channels, mean=scale.mean[:, None], deviation=scale.deviation[:, None],
+        scaled=True,
+    )  # fmt: skip
 
 
 def _measured(tokens: Tokens, scale: Scale | None) -> Standard:
@@ -145,7 +147,7 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
         for i, pair in enumerate(pairs):
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)")
-            times, values = seconds(f"X[{i}], its times,", pair[0])[0], np.asarray(pair[1], dtype=np.float64)
+            times, values = np.asarray(pair[0]), np.asarray(pair[1], dtype=np.float64)
             if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
                 raise ValueError(
                     f"X[{i}] has times of shape {times.shape} and values of shape {values.shape}; they must be (N,) "
@@ -157,7 +159,7 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
             there = ~np.isnan(values).any(1)
             if not there.any():
                 raise ValueError(f"X[{i}] has no value; leave it out")
-            samples.append((values[there], times[there, None]))
+            samples.append((values[there], seconds(f"X[{i}], its times,", times[there])[0][:, None]))
         X = collate(samples)
     axes = X.positions.shape[-1]
     if axes > 2:
@@ -269,7 +271,7 @@ class _Saved(BaseEstimator):
             checks.whole("steps", self.steps, 1)
         checks.whole("batch", self.batch, 1)
         checks.whole("seed", self.seed, 0)
-        checks.kind("verbose", self.verbose, bool)
+        checks.kind("verbose", self.verbose, int)  # scikit-learn's are numbers
 
     def save(self, path: Path | str) -> None:
         """Weights, units and report in one file. The series are not in it."""
@@ -292,6 +294,7 @@ class _Saved(BaseEstimator):
         self.standard_ = Standard(
             unit=standard["unit"], channels=tuple(standard["channels"]),
             mean=np.array(standard["mean"]), deviation=np.array(standard["deviation"]),
+            scaled=standard.get("scaled", False),  # files of before do not say
         )  # fmt: skip
         vars(self).update(notes["kept"])
         return self
@@ -332,7 +335,7 @@ class Interpolator(_Saved):
         ValueError where no series has two values, or all together fewer than 20."""
         began = time.monotonic()
         self._check()
-        tokens = _given(_no_table(X), scale)
+        tokens = self._whole(X, scale)
         if tokens.values.shape[-1] > 1:
             raise ValueError(
                 f"X has {tokens.values.shape[-1]} values a token; give each channel tokens of its own: from_table does"
@@ -407,11 +410,6 @@ class Interpolator(_Saved):
         does not matter. UserWarning for times outside a series: nothing there was learnt.
         """
         tokens, scale = self._asked_of(X, scale)
-        if scale is not None and len(scale.ids) != len(tokens):  # times and ids go by a series' number
-            raise ValueError(
-                f"X has {len(tokens)} series, scale {len(scale.ids)}; give all that `from_table` made, and say which "
-                "one is meant with id"
-            )
         if len(self.standard_.channels) > 1 or channel is not None:
             checks.choice("channel", channel, self.standard_.channels)
         c = 0 if channel is None else self.standard_.channels.index(channel)
@@ -475,7 +473,18 @@ class Interpolator(_Saved):
             if self._data is None:
                 raise ValueError("X is None, but a saved model carries no series; give tokens, and their scale")
             return self._data
-        return _given(_no_table(X), scale), scale
+        return self._whole(X, scale), scale
+
+    @staticmethod
+    def _whole(X, scale: Scale | None) -> Tokens:
+        """All series of a scale: times and ids go by a series' number."""
+        tokens = _given(_no_table(X), scale)
+        if scale is not None and len(scale.ids) != len(tokens):
+            raise ValueError(
+                f"X has {len(tokens)} series, scale {len(scale.ids)}; give all that `from_table` made of a table (and "
+                "id, where one is meant)"
+            )
+        return tokens
 
     def _check(self) -> None:
         checks.whole("window", self.window, 8)
@@ -584,12 +593,12 @@ class Interpolator(_Saved):
 
     def _positions(self, scale: Scale | None, sample: int, times: Any) -> Tensor:
         """Times in the data's units as positions of the model, (M,)."""
+        if not np.size(times):
+            raise ValueError("at holds no time; ask for one at least")
         if scale is None:
             found = torch.from_numpy(seconds("at", times)[0]) / self.standard_.unit
         else:
             found = scale.positions(sample, times, scale.channels[0], "at")[:, 0] * (scale.unit / self.standard_.unit)
-        if not len(found):
-            raise ValueError("at holds no time; ask for one at least")
         return found
 
 
@@ -762,9 +771,7 @@ class Classifier(ClassifierMixin, _Saved):
     def score(self, X, y=None, scale: Scale | None = None) -> float:
         """Accuracy, over the series whose class is known."""
         check_is_fitted(self, "model_")
-        known, names = self._labels(_given(X, scale), y, scale)
-        if not known.any():
-            raise ValueError("y has no known class; a score needs some")
+        known, names = self._truth(_given(X, scale), y, scale)
         return float((self.predict(X, scale)[known] == names[known]).mean())
 
     def score_simple(self, X, y=None, scale: Scale | None = None) -> float:
@@ -774,7 +781,7 @@ class Classifier(ClassifierMixin, _Saved):
         if not hasattr(self, "simple_"):
             raise ValueError("this classifier was loaded from a file, which holds RoMAE alone; fit it to have both")
         tokens = _given(X, scale)
-        known, names = self._labels(tokens, y, scale)
+        known, names = self._truth(tokens, y, scale)
         found = np.asarray(self.classes_)[self.simple_.predict(_statistics(self._seen(tokens, scale)))]
         return float((found[known] == names[known]).mean())
 
@@ -798,6 +805,13 @@ class Classifier(ClassifierMixin, _Saved):
         checks.number("holdout", self.holdout, lambda v: 0 <= v < 1, "lie in [0, 1)")
         checks.whole("longest", self.longest, 1)
         self._check_shared()
+
+    def _truth(self, tokens: Tokens, y, scale: Scale | None) -> tuple[np.ndarray, np.ndarray]:
+        """`_labels` to score by. ValueError where no class is known."""
+        known, names = self._labels(tokens, y, scale)
+        if not known.any():
+            raise ValueError("y has no known class; a score needs some")
+        return known, names
 
     @staticmethod
     def _labels(tokens: Tokens, y, scale: Scale | None) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ Every measurement becomes one token: its value, at (time) or at (time, number of
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, date
 from typing import Any
 
 import numpy as np
@@ -215,14 +215,24 @@ def seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
         raise ValueError(f"{name} has shape {times.shape}; times are one-dimensional")
     if (lost := missing(times)).any():
         raise ValueError(f"{name} of row {int(np.flatnonzero(lost)[0])} is missing; every row needs a time")
+    if times.dtype == object and len(times):
+        if all(isinstance(t, np.datetime64 | np.timedelta64) for t in times):
+            times = np.array(times.tolist())
+        elif all(isinstance(t, date) and not hasattr(t, "timestamp") for t in times):
+            times = times.astype("datetime64[D]")
     if times.dtype == object and len(times) and all(hasattr(t, "timestamp") for t in times):
         # one without a time zone would be read in the machine's; arrays of dates are UTC, so it is too
         return np.array([(t if t.tzinfo else t.replace(tzinfo=UTC)).timestamp() for t in times]), True
     if times.dtype.kind in "Mm":
+        if times.dtype.kind == "m" and np.datetime_data(times.dtype)[0] in ("Y", "M"):
+            raise ValueError(f"{name} are in months or years, which have no length in seconds")
         return (times - times.dtype.type(0, "s")) / np.timedelta64(1, "s"), times.dtype.kind == "M"
     if times.dtype == object and len(times) and all(hasattr(t, "total_seconds") for t in times):
         return np.array([t.total_seconds() for t in times]), False
     return numeric(name, times), False
+
+
+NO_NUMBERS = str | bytes | np.datetime64 | np.timedelta64  # which numpy calls scalars
 
 
 def numeric(name: str, column: Any) -> np.ndarray:
@@ -232,7 +242,7 @@ def numeric(name: str, column: Any) -> np.ndarray:
         found = np.full(len(column), np.nan)
         for i, item in enumerate(column.tolist()):
             if not _lost(item):
-                if isinstance(item, str | bytes) or not np.isscalar(item):
+                if column.dtype.kind in "mM" or isinstance(item, NO_NUMBERS) or not np.isscalar(item):
                     raise ValueError(f"{name} of row {i} is {item!r}; it must be a number")
                 found[i] = item
         column = found
@@ -253,6 +263,8 @@ def missing(column: np.ndarray) -> np.ndarray:
 
 def _lost(item: Any) -> bool:
     """Whether it is nothing, does not equal itself, or refuses to say."""
+    if isinstance(item, np.ndarray):
+        return False
     try:
         return item is None or bool(item != item)
     except (TypeError, ValueError):  # pandas' NA
@@ -262,8 +274,13 @@ def _lost(item: Any) -> bool:
 def _numbered(column: np.ndarray) -> tuple[tuple, np.ndarray]:
     """Different entries in the order of their first appearance, and which of these each is."""
     seen: dict = {}
-    index = np.array([seen.setdefault(item, len(seen)) for item in column.tolist()])
+    index = np.array([seen.setdefault(_own(item), len(seen)) for item in column.tolist()])
     return tuple(seen), index
+
+
+def _own(item: Any) -> Any:
+    """Python's own number or text for numpy's, by which one can ask."""
+    return item.item() if isinstance(item, np.number | np.str_ | np.bool_) else item
 
 
 def _merged(sample: np.ndarray, when: np.ndarray, kind: np.ndarray, number: np.ndarray) -> tuple:
@@ -281,6 +298,7 @@ def _labels(name: str, column: np.ndarray, whose: Any, ids: tuple) -> tuple[tupl
     of: dict = {}
     unknown = missing(np.asarray(column, dtype=object))
     for sample, item, lost in zip(np.asarray(whose, dtype=object).tolist(), column.tolist(), unknown, strict=True):
+        sample, item = _own(sample), _own(item)
         if not lost and of.setdefault(sample, item) != item:
             raise ValueError(f"{name} of sample {sample!r} is both {of[sample]!r} and {item!r}; it must be one class")
     if not of:

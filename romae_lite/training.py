@@ -342,7 +342,9 @@ def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]
     if recipe.optimizer == "muon":
         matrices = [p for name, p in parameters if p.ndim == 2 and ".blocks." in name]
         if not matrices:
-            raise ValueError("optimizer is 'muon', which is for matrices of blocks; the model has none: use 'adamw'")
+            raise ValueError(
+                "optimizer is 'muon', which is for matrices of blocks; the model has none that train: use 'adamw'"
+            )
     taken = {id(p) for p in matrices}
     rest = [p for _, p in parameters if id(p) not in taken]
     adamw = torch.optim.AdamW(rest, betas=recipe.betas, fused=True, **decay)

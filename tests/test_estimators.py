@@ -252,7 +252,7 @@ def test_bad_calls_are_named(fitted, call, said):
 @pytest.mark.parametrize(
     "call, said",
     [
-        (lambda m, t, s: m.predict(t, at=AT, id=3), "scale is None, but the model has y; give the tokens' own scale"),
+        (lambda m, t, s: m.predict(t, at=AT, id=3), "scale is None, but the model was fitted with one"),
         (lambda m, t, s: m.predict(at=AT, id="w3", channel="x"), "channel is 'x'"),
         (lambda m, t, s: m.predict(at=["noon"], id="w3"), "at of row 0 is 'noon'"),
         (lambda m, t, s: m.predict(at=[np.nan], id="w3"), "at of row 0 is missing"),
@@ -277,6 +277,13 @@ def test_twenty_values_of_one_series_are_enough(seed):
     assert 0 < model.report_["points"] < 20 and "too few to choose by" in model.summary()
 
 
+def test_padding_of_pairs_is_no_measurement():
+    t, y = np.arange(30.0), np.sin(np.arange(30.0))
+    padded = (np.append(t, np.nan), np.append(y, np.nan))
+    found = [Interpolator(steps=1, **TINY).fit([pair]).predict(at=[3.5, 7.0]) for pair in ((t, y), padded)]
+    np.testing.assert_array_equal(*found)
+
+
 def test_dates_of_pairs_may_have_any_resolution():
     when = np.datetime64("2024-01-01") + np.arange(60) * np.timedelta64(1, "D")
     model = Interpolator(steps=1, **TINY).fit([(when.astype("datetime64[ns]"), np.sin(np.arange(60.0)))])
@@ -290,6 +297,8 @@ def test_a_subset_needs_a_scale_of_its_own(fitted):
     model, tokens, scale = fitted
     with pytest.raises(ValueError, match="X has 35 series, scale 40"):
         model.predict(tokens[5:], scale, at=AT, id="w5")
+    with pytest.raises(ValueError, match="X has 35 series, scale 40"):
+        Interpolator(**TINY).fit(tokens[5:], scale)
 
 
 def test_ids_and_unknown_classes_come_as_numpy_and_pandas_have_them(table):
@@ -299,6 +308,10 @@ def test_ids_and_unknown_classes_come_as_numpy_and_pandas_have_them(table):
     model = Interpolator(steps=1, **TINY).fit(tokens, scale)
     star = numbered.id.unique()[3]
     assert np.array_equal(model.predict(at=AT, id=star)[0], model.predict(at=AT, id=3)[0])
+    with pytest.raises(ValueError, match="y has no known class"):
+        Classifier(steps=1, pretrain=False, holdout=0, **TINY).fit(tokens, ["a", "b"] * 20, scale).score(
+            tokens, [None] * 40, scale
+        )
     kinds = pd.array(["a", "b", *[pd.NA] * 38], dtype="string")
     found = Classifier(steps=1, pretrain=False, holdout=0, **TINY).fit(tokens, kinds, scale)
     assert list(found.classes_) == ["a", "b"] and found.report_["labelled"] == 2

@@ -123,18 +123,34 @@ def test_dates_are_asked_by_dates_and_numbers_by_numbers():
         from_table({"when": [0.0, 1.0], "x": [1.0, 2.0]}, **WHEN)[1].positions(0, [datetime.datetime(2024, 1, 1)])
 
 
-@pytest.mark.parametrize("make", [np.asarray, list, pd.Series])
+def scalars(times):
+    """numpy's own, in an array of objects."""
+    found = np.empty(len(times), dtype=object)
+    found[:] = list(np.asarray(times))
+    return found
+
+
+@pytest.mark.parametrize("make", [np.asarray, list, pd.Series, scalars])
 def test_durations_are_seconds(make):
     when = make(pd.to_timedelta([0, 60, 180], unit="s"))
     tokens, scale = from_table({"when": when, "x": [1.0, 2.0, 3.0]}, unit=60, **WHEN)
     assert tokens.positions[0, :, 0].tolist() == [0.0, 1.0, 3.0] and not scale.dates
 
 
+@pytest.mark.parametrize("make", [np.asarray, scalars, lambda days: days.tolist()])
+def test_days_are_dates(make):
+    """Also as datetime.date, which has no time of day."""
+    days = np.array(["2024-01-01", "2024-01-02", "2024-01-05"], "datetime64[D]")
+    tokens, scale = from_table({"when": make(days), "x": [1.0, 2.0, 3.0]}, unit=86_400, **WHEN)
+    assert tokens.positions[0, :, 0].tolist() == [0.0, 1.0, 4.0] and scale.dates
+
+
 def test_numpy_s_own_numbers_in_columns_of_objects_are_there():
     column = np.array([np.float64(1.5), None, np.float32(2.5), 7, np.nan], dtype=object)
     frame = {"who": np.array([np.int64(3)] * 5, dtype=object), "when": np.arange(5.0), "x": column}
     tokens, scale = from_table(frame, id="who", **WHEN)
-    assert scale.values(tokens.values[0, :, 0]) == pytest.approx([1.5, 2.5, 7.0]) and scale.ids == (3,)
+    assert scale.values(tokens.values[0, :, 0]) == pytest.approx([1.5, 2.5, 7.0])
+    assert scale.ids == (3,) and type(scale.ids[0]) is int  # one asks by it
 
 
 def test_holes_doubles_and_constants():
@@ -175,6 +191,8 @@ GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
         ({"when": np.array(["2024-01-01", "NaT"], "datetime64[s]")}, {}, "when of row 1 is missing"),
         ({"when": np.array([pd.Timestamp("2024-01-01"), pd.NaT], dtype=object)}, {}, "when of row 1 is missing"),
         ({"x": np.array([1.0, "?"], dtype=object)}, {}, "x of row 1 is '?'"),
+        ({"x": np.array(["2024-01-01"] * 2, "datetime64[ns]")}, {}, "x of row 0 is"),
+        ({"when": np.array([1, 2], "timedelta64[M]")}, {}, "when are in months or years"),
         ({"x": ["1,5", "2"]}, {}, "x of row 0 is '1,5'; it must be a number"),
         ({"x": [1.0, np.inf]}, {}, "x of row 1 is infinite"),
         ({"x": [None, np.nan]}, {}, "no value is there"),

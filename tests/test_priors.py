@@ -236,6 +236,12 @@ def test_gaps_dates_and_default_places(model):
     )
 
 
+def test_nanoseconds_are_not_lost(model):
+    t, y = np.arange(30), np.sin(np.arange(30) / 3)
+    dates = np.datetime64("2024-03-01", "ns") + 50 * t
+    np.testing.assert_allclose(fill(dates, y, dates[3:5], model=model), fill(t, y, t[3:5], model=model), rtol=1e-9)
+
+
 def test_far_outside_is_said(model):
     t, y = wave()
     with pytest.warns(UserWarning, match="2 of 3 times lie further outside the series than a tenth of its length"):

@@ -260,7 +260,9 @@ def test_bad_options_are_named(options, recipe, message):
 
 def test_muon_without_blocks_is_refused():
     net = torch.nn.Linear(1, 1)
-    with pytest.raises(ValueError, match="optimizer is 'muon', which is for matrices of blocks; the model has none"):
+    with pytest.raises(
+        ValueError, match="optimizer is 'muon', which is for matrices of blocks; the model has none that train"
+    ):
         fit(net, data(), lambda *_: net.weight.sum(), replace(RECIPE, optimizer="muon"), seed=0, device="cpu")
 
 

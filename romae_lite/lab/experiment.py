@@ -267,7 +267,9 @@ class Masked(Experiment):
     cls: bool = setting(True, "use a [CLS] token")
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     p: float = setting(0.75, "share of frequencies kept by p-RoPE", low=0, high=1)
-    fast: bool = setting(False, "train in the fast form of the model (`romae_lite.fast`)", was=False)
+    fast: bool = setting(
+        False, "train in the fast form of the model (`romae_lite.fast`), where it draws nothing at random", was=False
+    )
 
     def __post_init__(self):
         super().__post_init__()

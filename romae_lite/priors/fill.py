@@ -79,13 +79,19 @@ def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.nd
 
 def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points sorted by time, without gaps, and the places that are asked, all float64."""
-    (t, dates), y = seconds("times", times), np.asarray(values)
+    times, y = np.asarray(times), np.asarray(values)
+    at = times if at is None else np.asarray(at)
+    if not at.size:
+        raise ValueError("at holds no time; ask for one at least")
+    if times.dtype.kind == at.dtype.kind == "M" and times.size:  # durations: float64 since 1970 ends at a microsecond
+        times, at = times - times.flat[0], at - times.flat[0]
+    t, dates = seconds("times", times)
     if y.ndim != 1:
         raise ValueError(f"values has shape {y.shape}; it must be one series, of shape (N,)")
     y = numeric("values", y)
     if len(t) != len(y):
         raise ValueError(f"times has {len(t)} entries, values has {len(y)}; they must agree")
-    at, as_well = (t, dates) if at is None else seconds("at", at)
+    at, as_well = seconds("at", at)
     if as_well != dates:
         kinds = ("numbers", "dates")
         raise TypeError(f"at holds {kinds[as_well]}; times holds {kinds[dates]}, so it must")
