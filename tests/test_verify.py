@@ -1,6 +1,7 @@
 """Recorded runs run again; records held against each other and git's history; the exported table."""
 
 import csv
+import dataclasses
 import json
 import subprocess
 
@@ -70,6 +71,18 @@ def test_a_sample_of_the_committed_records_comes_out_the_same(monkeypatch):
     seed, said = len(load_all().records), []
     outcomes = verify.verify(sample=3, seed=seed, budget=60, report=said.append)
     assert outcomes and all(outcome.ok for outcome in outcomes), "\n".join(said)
+
+
+@pytest.mark.parametrize(
+    ("step", "lr", "loss", "ok"),
+    [(200, 1e-3, 1.01, True), (200, 1e-3, 1.03, False), (50, 1e-3, 1.01, False), (200, 1e-5, 1.01, False)],
+)
+def test_rounding_may_have_grown_after_many_steps_at_a_high_rate_only(step, lr, loss, ok):
+    (planned,) = recorded(1)
+    was = {"step": step, "lr": lr, "loss": 1.0}
+    record = dataclasses.replace(load(planned.path), history=[was, {"step": 1000, "lr": 1e-3, "loss": 0.5}])
+    found = verify.compared(record, record.parameters, [was | {"loss": loss}], {})
+    assert all(comparison.ok for comparison in found) is ok
 
 
 def test_of_a_long_run_the_first_entry_is_compared():
