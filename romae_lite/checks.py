@@ -29,6 +29,8 @@ def number(name: str, value: Any, right: Callable[[float], bool], what: str) -> 
     """`what` completes the sentence: it must ..."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}; it must be a number")
+    if isinstance(value, np.generic):
+        value = value.item()  # in float32 the largest number below would be infinite
     if not (abs(value) <= sys.float_info.max and right(value)):
         raise ValueError(f"{name} is {value}; it must {what}")
 

@@ -37,7 +37,7 @@ from . import checks
 from .batching import by_length, trim
 from .devices import device_of, sent
 from .fast import Fast
-from .frames import Scale, missing, seconds
+from .frames import Scale, missing, own, seconds
 from .masking import hide, split, take
 from .model import (
     BANDS,
@@ -56,7 +56,7 @@ from .model import (
 from .rope import PositionEncoding, turning
 from .tokens import Tokens, collate
 from .training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_build
-from .units import neighbours
+from .units import typical
 
 # Held out: of so many series the standard error of an accuracy is up to 7 points, of so many points that of an error
 # a tenth of it, and more with fewer.
@@ -129,9 +129,7 @@ def _measured(tokens: Tokens, scale: Scale | None) -> Standard:
     # as in `from_table`: within a channel, since two that are measured together say nothing about how fast either is
     times, real = tokens.positions[..., 0].numpy(), tokens.real
     series = [t[mine] for c in range(len(mean)) for t, mine in zip(times, (real & (channel == c)).numpy(), strict=True)]
-    apart = neighbours(series)
-    unit = float(np.median(apart)) if len(apart) else 1.0
-    return Standard(unit=unit, channels=found.channels, mean=mean, deviation=deviation)
+    return Standard(unit=typical(series), channels=found.channels, mean=mean, deviation=deviation)
 
 
 def _given(X: Any, scale: Scale | None) -> Tokens:
@@ -165,15 +163,6 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
     if axes > 2:
         raise ValueError(f"X has positions of {axes} axes; series have time, and the number of the channel if several")
     return X.to("cpu")
-
-
-def _no_table(X: Any) -> Any:
-    """TypeError for a data frame, whose rows would be taken for series."""
-    if hasattr(X, "columns"):
-        raise TypeError(
-            f"X is a {type(X).__name__}; `from_table` makes tokens of it: fit(*from_table(X, time=..., ...))"
-        )
-    return X
 
 
 def _encoding(span: float, size_, axes: int) -> PositionEncoding:
@@ -415,7 +404,7 @@ class Interpolator(_Saved):
         c = 0 if channel is None else self.standard_.channels.index(channel)
         series, which = _series(self.standard_.stated(tokens, scale)), range(len(tokens))
         if id is not None:
-            id = id.item() if isinstance(id, np.generic) else id
+            id = own(id)
             names = list(range(len(tokens)) if scale is None else scale.ids)
             checks.choice("id", id, names)
             which = [names.index(id)]
@@ -478,7 +467,9 @@ class Interpolator(_Saved):
     @staticmethod
     def _whole(X, scale: Scale | None) -> Tokens:
         """All series of a scale: times and ids go by a series' number."""
-        tokens = _given(_no_table(X), scale)
+        if hasattr(X, "columns"):  # its rows would be taken for series
+            raise TypeError(f"X is a {type(X).__name__}; `from_table` makes tokens of it, and their scale")
+        tokens = _given(X, scale)
         if scale is not None and len(scale.ids) != len(tokens):
             raise ValueError(
                 f"X has {len(tokens)} series, scale {len(scale.ids)}; give all that `from_table` made of a table (and "

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from . import checks
 from .tokens import Tokens, collate
-from .units import neighbours
+from .units import typical
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +51,7 @@ class Scale:
         if sample >= len(self.ids):
             raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
         when, dates = seconds(name, times)
-        if dates != self.dates:
-            kinds = ("numbers", "dates")
-            raise TypeError(f"{name} are {kinds[dates]}; the table's times are {kinds[self.dates]}, so these must be")
+        alike(name, dates, "the table's times", self.dates)
         at = (when - self.origin[sample]) / self.unit
         if len(self.channels) == 1:
             return torch.from_numpy(at)[:, None]
@@ -163,8 +161,7 @@ def from_table(
         # within a channel: two channels that are measured minutes apart say nothing about how fast either changes
         series = sample * len(channels) + kind
         order = np.argsort(series, kind="stable")
-        gaps = neighbours(np.split(when[order], np.flatnonzero(np.diff(series[order])) + 1))
-        unit = float(np.median(gaps)) if len(gaps) else 1.0
+        unit = typical(np.split(when[order], np.flatnonzero(np.diff(series[order])) + 1))
     checks.number("unit", unit, lambda v: v > 0, "be positive")
     at = (when - origin[sample]) / unit
     axes = [at] if len(channels) == 1 else [at, kind.astype(np.float64)]
@@ -218,18 +215,25 @@ def seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
     if times.dtype == object and len(times):
         if all(isinstance(t, np.datetime64 | np.timedelta64) for t in times):
             times = np.array(times.tolist())
+        elif all(hasattr(t, "timestamp") for t in times):
+            # one without a time zone would be read in the machine's; arrays of dates are UTC, so it is too
+            return np.array([(t if t.tzinfo else t.replace(tzinfo=UTC)).timestamp() for t in times]), True
+        elif all(hasattr(t, "total_seconds") for t in times):
+            return np.array([t.total_seconds() for t in times]), False
         elif all(isinstance(t, date) and not hasattr(t, "timestamp") for t in times):
             times = times.astype("datetime64[D]")
-    if times.dtype == object and len(times) and all(hasattr(t, "timestamp") for t in times):
-        # one without a time zone would be read in the machine's; arrays of dates are UTC, so it is too
-        return np.array([(t if t.tzinfo else t.replace(tzinfo=UTC)).timestamp() for t in times]), True
     if times.dtype.kind in "Mm":
         if times.dtype.kind == "m" and np.datetime_data(times.dtype)[0] in ("Y", "M"):
             raise ValueError(f"{name} are in months or years, which have no length in seconds")
         return (times - times.dtype.type(0, "s")) / np.timedelta64(1, "s"), times.dtype.kind == "M"
-    if times.dtype == object and len(times) and all(hasattr(t, "total_seconds") for t in times):
-        return np.array([t.total_seconds() for t in times]), False
     return numeric(name, times), False
+
+
+def alike(name: str, dates: bool, others: str, wanted: bool) -> None:
+    """TypeError where some times are dates and others are not."""
+    if dates != wanted:
+        kinds = ("numbers", "dates")
+        raise TypeError(f"{name} are {kinds[dates]}; {others} are {kinds[wanted]}, so these must be")
 
 
 NO_NUMBERS = str | bytes | np.datetime64 | np.timedelta64  # which numpy calls scalars
@@ -274,11 +278,11 @@ def _lost(item: Any) -> bool:
 def _numbered(column: np.ndarray) -> tuple[tuple, np.ndarray]:
     """Different entries in the order of their first appearance, and which of these each is."""
     seen: dict = {}
-    index = np.array([seen.setdefault(_own(item), len(seen)) for item in column.tolist()])
+    index = np.array([seen.setdefault(own(item), len(seen)) for item in column.tolist()])
     return tuple(seen), index
 
 
-def _own(item: Any) -> Any:
+def own(item: Any) -> Any:
     """Python's own number or text for numpy's, by which one can ask."""
     return item.item() if isinstance(item, np.number | np.str_ | np.bool_) else item
 
@@ -298,7 +302,7 @@ def _labels(name: str, column: np.ndarray, whose: Any, ids: tuple) -> tuple[tupl
     of: dict = {}
     unknown = missing(np.asarray(column, dtype=object))
     for sample, item, lost in zip(np.asarray(whose, dtype=object).tolist(), column.tolist(), unknown, strict=True):
-        sample, item = _own(sample), _own(item)
+        sample, item = own(sample), own(item)
         if not lost and of.setdefault(sample, item) != item:
             raise ValueError(f"{name} of sample {sample!r} is both {of[sample]!r} and {item!r}; it must be one class")
     if not of:

@@ -82,6 +82,12 @@ def neighbours(series: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.empty(0), *(np.diff(np.unique(one)) for one in series)])
 
 
+def typical(series: Sequence[np.ndarray]) -> float:
+    """The median of these distances; 1 where no series has two different times."""
+    gaps = neighbours(series)
+    return float(np.median(gaps)) if len(gaps) else 1.0
+
+
 def _problems(unit: float, span: float, reach: float) -> list[str]:
     """What is wrong with the times as they are, and what no unit can mend."""
     problems = []

@@ -273,7 +273,7 @@ def test_windows_answer_for_every_point_once(count):
         (
             {"times": np.array(["2024-01-01"] * 4, "M8[D]"), "at": [1.0]},
             TypeError,
-            "at holds numbers; times holds dates",
+            "at are numbers; times are dates",
         ),
     ],
 )

@@ -91,6 +91,14 @@ def test_a_change_of_data_is_another_fingerprint(tmp_path):
     assert Shards(again.paths[::-1]).fingerprint() != again.fingerprint()
 
 
+def test_rows_are_numbers_and_folders_are_made(tmp_path):
+    """A mask would be read as rows 0 and 1."""
+    path = tmp_path / "not" / "there" / "0.h5"
+    write(path, data())
+    with pytest.raises(TypeError, match="index is of bool; it must be numbers"):
+        Shards([path])[torch.ones(len(data()), dtype=torch.bool)]
+
+
 def test_what_is_wrong_with_a_file_is_named(tmp_path):
     paths = files(tmp_path, data(), 4)
     raw = paths[1].read_bytes()

@@ -250,6 +250,7 @@ def test_bad_recipes_are_named(changes, message):
         ({"validate": lambda net: {}}, {}, "validate returned {}"),
         ({"validate": lambda net: 1.0}, {}, "validate returned 1.0"),
         ({"validate": lambda net: {"mse": math.nan}}, {}, "mse of validate, at step 3, is nan; it must be finite"),
+        ({"validate": lambda net: {"mse": np.float32(math.inf)}}, {}, "mse of validate, at step 3, is inf"),
         ({"validate": lambda net: {"mse": 1.0, "r": "high"}}, {}, "r of validate, at step 3, is 'high'"),
     ],
 )

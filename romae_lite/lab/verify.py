@@ -40,13 +40,15 @@ class Tolerance(NamedTuple):
 # AVX2 instead. The first of fifty entries lies in the warm-up of the learning rate, where little grows: it differed by
 # 1.6e-7 at most in fp32 and 3.5e-6 in bf16, the second by up to 9.3e-5 (spirals, step 250).
 # Where a hundred steps or more have been made by then, and the rate has risen beyond half of its peak, more has grown:
-# 9.3e-3 on the synthetic series by Table 20 (step 200; the code of the record's own commit gives the same difference).
+# on the synthetic series by Table 20 (step 200) the mean loss of the first epoch is 9.3e-3 from the record on a
+# processor with AVX2 (by the code of the record's own commit too), and there with SSE instead 5.7e-2 from itself. A
+# first entry then tells no more than a whole run does: gross changes.
 # In a whole run on 200 spirals later entries differed by up to 1.6e-2, and the results by 0.8 %.
 ELSEWHERE = 0.053  # by which a result differed, at most, when its run was repeated on another machine
 TOLERANCES = {
     "settings": Tolerance(1e-9, "counts, and learning rates in float64"),
     "fp32": Tolerance(1e-4, "ten times the largest first entry seen on another machine, 1e-5 (spirals, older Muon)"),
-    "grown": Tolerance(2e-2, "twice the largest seen on another machine, 9.3e-3 (synthetic, paper, step 200)"),
+    "grown": Tolerance(0.12, "twice the largest measured, 5.7e-2 (synthetic, paper, step 200, SSE for AVX2)"),
     "bf16": Tolerance(1e-4, "thirty times the largest measured, 3.5e-6 (pendulum)"),
     "result": Tolerance(0.1, f"twice the largest seen on another machine, {ELSEWHERE:.1%} (spirals, n_train=200)"),
 }

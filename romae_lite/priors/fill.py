@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from ..frames import numeric, seconds
+from ..frames import alike, numeric, seconds
 from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
@@ -92,9 +92,7 @@ def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if len(t) != len(y):
         raise ValueError(f"times has {len(t)} entries, values has {len(y)}; they must agree")
     at, as_well = seconds("at", at)
-    if as_well != dates:
-        kinds = ("numbers", "dates")
-        raise TypeError(f"at holds {kinds[as_well]}; times holds {kinds[dates]}, so it must")
+    alike("at", as_well, "times", dates)
     if dates and len(t):
         t, at = t - t.min(), at - t.min()
     real = ~np.isnan(y)

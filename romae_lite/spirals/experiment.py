@@ -153,9 +153,8 @@ class Spirals(Masked):
         return super().model_config(alone=self.alone, **changes)
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
-        ratio = (
-            self.mask_ratio if self.counts == "fixed" else (0.01, 0.96)
-        )  # otherwise 3 to 74 of 75 points are visible
+        # where the number of visible points is not fixed, it is 3 to 74 of 75
+        ratio = self.mask_ratio if self.counts == "fixed" else (0.01, 0.96)
         hidden = hide(batch.real, ratio=ratio, generator=generator)
         if self.targets == "clean":  # the squared error in expectation over the noise of its targets, less a constant
             clean = batch.aux["clean"].float()
