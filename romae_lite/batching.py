@@ -29,18 +29,17 @@ def trim(batch: Tokens) -> Tokens:
     return batch.cut(slice(longest))
 
 
-def by_length(lengths: Tensor, batch: int, generator: torch.Generator, pool: int = 50) -> Tensor:
+def by_length(lengths: Tensor, batch: int, generator: torch.Generator) -> Tensor:
     """A random order of samples in which each batch holds samples of like length.
 
-    Samples are shuffled, sorted by length within pools of `pool` batches, and the batches are shuffled: (n,) indices.
+    Samples are shuffled, sorted by length within pools of 50 batches, and the batches are shuffled: (n,) indices.
     """
     lengths = _counts("lengths", lengths)
     whole("batch", batch, 1)
-    whole("pool", pool, 1)
     kind("generator", generator, torch.Generator)
     order = torch.randperm(len(lengths), generator=generator)
     batches = []
-    for part in order.split(pool * batch):
+    for part in order.split(50 * batch):
         batches += part[lengths[part].argsort(stable=True)].split(batch)
     full = [b for b in batches if len(b) == batch]
     rest = [b for b in batches if len(b) < batch]  # at most one; it stays last, so that batches do not shift

@@ -204,10 +204,10 @@ def _from_zero(values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
     return values, positions
 
 
-def gaps(batch: Tokens, generator: torch.Generator, ratio: tuple[float, float] = (0.1, 0.9)) -> Tensor:
-    """Which tokens to hide, (B, N) bool: a random share of each series, scattered in one half of the series and in one
+def gaps(batch: Tokens, generator: torch.Generator) -> Tensor:
+    """Which tokens to hide, (B, N) bool: 10 to 90 % of each series, scattered in one half of the series and in one
     stretch of time in the other (of one channel only, as far as it goes, where there are several)."""
-    scattered = hide(batch.real, ratio=ratio, generator=generator)
+    scattered = hide(batch.real, ratio=(0.1, 0.9), generator=generator)
     rows, n = batch.real.shape
     count = scattered.sum(1, keepdim=True)
     centre = (torch.rand(rows, 1, generator=generator) * batch.real.sum(1, keepdim=True)).long()  # (B, 1)
@@ -798,10 +798,14 @@ class Classifier(ClassifierMixin, _Saved):
         self._check_shared()
 
     def _truth(self, tokens: Tokens, y, scale: Scale | None) -> tuple[np.ndarray, np.ndarray]:
-        """`_labels` to score by. ValueError where no class is known."""
+        """`_labels` to score by. ValueError where no class is known, or none is one of the model's."""
         known, names = self._labels(tokens, y, scale)
         if not known.any():
             raise ValueError("y has no known class; a score needs some")
+        if not set(names[known].tolist()) & set(self.classes_):  # numbers against words, most often
+            found = ", ".join(map(repr, np.unique(names[known])[:3].tolist()))
+            mine = ", ".join(map(repr, np.asarray(self.classes_)[:3].tolist()))
+            raise ValueError(f"y holds {found}; the classes of the model are {mine}")
         return known, names
 
     @staticmethod

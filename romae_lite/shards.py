@@ -5,6 +5,7 @@ for i, tokens in enumerate(parts):
 fit(model, Shards(sorted(folder.glob("*.h5"))), loss, recipe, seed=0)
 """
 
+import io
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from . import checks
-from .files import digest
+from .files import atomic_write, digest
 from .tokens import Tokens
 
 FORMAT = "romae_lite tokens, 1"
@@ -28,21 +29,17 @@ def write(path: Path | str, tokens: Tokens) -> None:
     ImportError without h5py; OSError where the file cannot be written."""
     checks.kind("tokens", tokens, Tokens)
     checks.kind("path", path, str | os.PathLike)
-    h5py, path, tokens, real = _h5py(), Path(path), tokens.to("cpu"), tokens.real.cpu()
+    h5py, tokens, real = _h5py(), tokens.to("cpu"), tokens.real.cpu()
     arrays = {"values": tokens.values[real], "positions": tokens.positions[real], "lengths": tokens.lengths.cpu()}
     for name, tensor in tokens.aux.items():
         per_token = name in tokens.per_token
         arrays[f"{'per_token' if per_token else 'aux'}/{name}"] = tensor[real] if per_token else tensor
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with h5py.File(part, "w") as file:
-            file.attrs["format"], file.attrs["fingerprint"] = FORMAT, tokens.fingerprint()
-            for name, tensor in arrays.items():
-                file.create_dataset(name, data=tensor.numpy(), chunks=True, fletcher32=True)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    whole = io.BytesIO()
+    with h5py.File(whole, "w") as file:
+        file.attrs["format"], file.attrs["fingerprint"] = FORMAT, tokens.fingerprint()
+        for name, tensor in arrays.items():
+            file.create_dataset(name, data=tensor.numpy(), chunks=True, fletcher32=True)
+    atomic_write(path, whole.getvalue())
 
 
 class Shards:

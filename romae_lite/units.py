@@ -28,9 +28,6 @@ class Unit:
     reach: float
     problems: tuple[str, ...]
 
-    def __float__(self) -> float:
-        return self.value
-
     def __str__(self) -> str:
         rows = (
             ("between neighbours, median", self.value),

@@ -155,6 +155,8 @@ def test_classes_are_learnt_and_saved(tmp_path):
     model = Classifier(steps=150, size="32x2x1x64", holdout=0, verbose=False, device="cpu").fit(tokens, scale=scale)
     new, its = romae.from_table(waves(200, np.random.default_rng(9), 40), label="kind", **NAMES)
     assert set(model.classes_) == {"fast", "slow"} and model.score(new, scale=its) > 0.7
+    with pytest.raises(ValueError, match="y holds 0, 1; the classes of the model are 'fast', 'slow'"):
+        model.score(new, [0, 1] * 100, scale=its)
     sure = model.predict_proba(new, scale=its)
     np.testing.assert_allclose(sure.sum(1), 1, atol=1e-6)
     model.save(tmp_path / "classes.safetensors")

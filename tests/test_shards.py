@@ -99,6 +99,14 @@ def test_rows_are_numbers_and_folders_are_made(tmp_path):
         Shards([path])[torch.ones(len(data()), dtype=torch.bool)]
 
 
+def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left_beside_it(tmp_path):
+    """Where it would go stands a folder that is not empty."""
+    (tmp_path / "0.h5" / "full").mkdir(parents=True)
+    with pytest.raises(OSError, match="could not write .*0.h5: "):
+        write(tmp_path / "0.h5", data())
+    assert [path.name for path in tmp_path.iterdir()] == ["0.h5"]
+
+
 def test_what_is_wrong_with_a_file_is_named(tmp_path):
     paths = files(tmp_path, data(), 4)
     raw = paths[1].read_bytes()

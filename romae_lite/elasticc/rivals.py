@@ -11,14 +11,12 @@ def majority(train: Tokens, test: Tokens) -> np.ndarray:
     return np.full(len(test), np.bincount(train.aux["label"].cpu().numpy()).argmax())
 
 
-def forest(
-    train: Tokens, test: Tokens, scaling: str = "none", spread: str = "error", trees: int = 300, seed: int = 0
-) -> np.ndarray:
-    """A random forest (scikit-learn) on `features`, classes weighted alike: (n,) classes. scaling and spread say how
-    the tokens' fluxes were made. ImportError without scikit-learn."""
+def forest(train: Tokens, test: Tokens, scaling: str = "none", spread: str = "error") -> np.ndarray:
+    """A random forest of 300 trees (scikit-learn) on `features`, classes weighted alike: (n,) classes. scaling and spread
+    say how the tokens' fluxes were made. ImportError without scikit-learn."""
     from sklearn.ensemble import RandomForestClassifier
 
-    model = RandomForestClassifier(trees, min_samples_leaf=2, class_weight="balanced", random_state=seed, n_jobs=1)
+    model = RandomForestClassifier(300, min_samples_leaf=2, class_weight="balanced", random_state=0, n_jobs=1)
     model.fit(features(train, scaling, spread), train.aux["label"].cpu().numpy())
     return model.predict(features(test, scaling, spread))
 
