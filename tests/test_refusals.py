@@ -102,7 +102,7 @@ CALLS = {
     ),
     "spacing": (batching.spacing, dict(tokens=TOKENS)),
     "trim": (batching.trim, dict(batch=TOKENS)),
-    "by_length": (batching.by_length, dict(lengths=LENGTHS, batch=2, generator=G, pool=3)),
+    "by_length": (batching.by_length, dict(lengths=LENGTHS, batch=2, generator=G)),
     "padding_share": (batching.padding_share, dict(lengths=LENGTHS, batch=2, order=torch.tensor([0, 2, 1]))),
     "name": (planned.name, dict(preset="paper", overrides={"lr": 0.5}, seed=0)),
     "record_path": (
