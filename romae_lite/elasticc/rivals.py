@@ -12,8 +12,8 @@ def majority(train: Tokens, test: Tokens) -> np.ndarray:
 
 
 def forest(train: Tokens, test: Tokens, scaling: str = "none", spread: str = "error") -> np.ndarray:
-    """A random forest of 300 trees (scikit-learn) on `features`, classes weighted alike: (n,) classes. scaling and spread
-    say how the tokens' fluxes were made. ImportError without scikit-learn."""
+    """A random forest of 300 trees (scikit-learn) on `features`, classes weighted alike: (n,) classes. scaling and
+    spread say how the tokens' fluxes were made. ImportError without scikit-learn."""
     from sklearn.ensemble import RandomForestClassifier
 
     model = RandomForestClassifier(300, min_samples_leaf=2, class_weight="balanced", random_state=0, n_jobs=1)
