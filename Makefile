@@ -35,7 +35,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && \
 test: $(STAMP)  ## every check of a pull request: lint, unit, property, notebook, papermill, book and browser tests
 	$(CHECK) "not weekly"
 
-test-fast: $(STAMP)  ## lint and unit tests, in three minutes
+test-fast: $(STAMP)  ## lint and unit tests: while you work
 	$(CHECK) "not weekly and not slow and not book"
 
 test-package: $(STAMP)  ## the package alone: no notebook, no browser, no book

@@ -16,6 +16,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -185,10 +186,12 @@ def _all_of(values: Iterable, kinds: tuple[type, ...], name: str, expected: str)
 def load(path: str | os.PathLike) -> Record:
     """Read one record. CorruptRecord names the file and what is wrong with it."""
     path = Path(path)
+    return _parsed(path, _bytes(path))
+
+
+def _parsed(path: Path, content: bytes) -> Record:
     try:
-        data = json.loads(_bytes(path).decode(), parse_constant=_refuse_constant)
-    except CorruptRecord:
-        raise
+        data = json.loads(content.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise CorruptRecord(path, f"is not JSON: {error}") from error
     if not isinstance(data, dict):
@@ -232,7 +235,13 @@ def own(path: str | os.PathLike) -> Record:
     deserve are all found.
     """
     path = Path(path)
-    record = load(path)
+    return _own(path, _bytes(path))
+
+
+@lru_cache(maxsize=2048)
+def _own(path: Path, content: bytes) -> Record:
+    """`own`, once for each content of a file: a page of the book asks for the same hundred records over and over."""
+    record = _parsed(path, content)
     try:
         planned = Planned.of(record.command)
         exp = planned.build()
