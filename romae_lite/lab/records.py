@@ -238,9 +238,7 @@ def own(path: str | os.PathLike) -> Record:
     return _own(path, _bytes(path))
 
 
-@lru_cache(maxsize=2048)
 def _own(path: Path, content: bytes) -> Record:
-    """`own`, once for each content of a file: a page of the book asks for the same hundred records over and over."""
     record = _parsed(path, content)
     try:
         planned = Planned.of(record.command)
@@ -273,6 +271,9 @@ def _own(path: Path, content: bytes) -> Record:
     return record
 
 
+_once = lru_cache(maxsize=2048)(_own)  # a page of the book asks for the same hundred records over and over
+
+
 class Problem(NamedTuple):
     path: Path
     reason: str
@@ -301,7 +302,7 @@ def load_all(root: str | os.PathLike | None = None, experiment: str | None = Non
         if path.name.startswith("."):  # what a killed write may leave
             continue
         try:
-            record = own(path)
+            record = _once(path, _bytes(path))
         except CorruptRecord as error:
             problems.append(Problem(path, error.reason))
         except OSError as error:
