@@ -116,16 +116,17 @@ class ModelConfig:
         checks.kind("spread", self.spread, bool)
         checks.kind("alone", self.alone, bool)
         checks.kind("positions", self.positions, PositionEncoding)
+        turned, added, p = self.positions.turned(self.axes), self.positions.added(self.axes), self.positions.p
+        if self.positions.kind == "mixed" and self.axes < 2:
+            raise ValueError("positions are 'mixed', which adds all axes but the last: axes must be at least 2, not 1")
         for name in ("encoder", "decoder"):
             stack = getattr(self, name)
             checks.kind(name, stack, Size)
-            if stack.head_dim % (2 * self.axes):
-                raise ValueError(
-                    f"head_dim of the {name} is {stack.head_dim}; {self.axes} axes need a multiple of {2 * self.axes}"
-                )
-            pairs = stack.head_dim // (2 * self.axes)
-            rotary, p = self.positions.kind in ("rope", "quantised"), self.positions.p
-            if rotary and p > 0 and not turning(2 * pairs, p):
+            for field, channels, axes in (("head_dim", stack.head_dim, turned), ("dim", stack.dim, added)):
+                if axes and channels % (2 * axes):
+                    raise ValueError(f"{field} of the {name} is {channels}; {axes} axes need a multiple of {2 * axes}")
+            pairs = stack.head_dim // (2 * turned) if turned else 0
+            if turned and p > 0 and not turning(2 * pairs, p):
                 raise ValueError(
                     f"p is {p}, so that none of the {pairs} pair(s) of an axis turns in a head of the {name} and the "
                     f"model is blind to positions; it must be at least {1 / pairs:g} here, or 0 to ask for that"

@@ -81,20 +81,21 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class PositionEncoding:
-    """How a stack of blocks gets to know positions. Two hooks, and every variant fills one of them:
+    """How a stack of blocks gets to know positions. Two hooks, and every variant fills one of them, or both:
 
     * ``rotation(positions, head_dim)`` -> (cos, sin) for `rotate`, or None: applied to queries and keys of every layer;
     * ``embedding(positions, dim)`` -> (B, N, dim) to be added to the tokens once, or None.
 
     kind: "rope" (continuous), "quantised" (positions rounded to whole numbers, what RoPE on a grid does), "absolute"
-    (sines and cosines of the position added to the tokens, at the same real positions in encoder and decoder), "none".
+    (sines and cosines of the position added to the tokens, at the same real positions in encoder and decoder), "mixed"
+    (the last axis turns, sines and cosines of the others are added: for a band and a time, say), "none".
     """
 
     kind: str = "rope"
     p: float = 0.75
     base: float = 10_000.0
 
-    KINDS = ("rope", "quantised", "absolute", "none")
+    KINDS = ("rope", "quantised", "absolute", "mixed", "none")
 
     def __post_init__(self):
         choice("kind of encoding", self.kind, self.KINDS)
@@ -102,8 +103,9 @@ class PositionEncoding:
 
     def rotation(self, positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor] | None:
         """positions (B, N, D) -> cos and sin, each (B, N, 1, head_dim / 2), float32."""
-        if self.kind not in ("rope", "quantised"):
+        if not (turned := self.turned(positions.shape[-1])):
             return None
+        positions = positions[..., -turned:]
         if self.kind == "quantised":
             positions = positions.round()
         phase = self._phase(positions, head_dim, self.p)
@@ -111,10 +113,18 @@ class PositionEncoding:
 
     def embedding(self, positions: Tensor, dim: int) -> Tensor | None:
         """positions (B, N, D) -> (B, N, dim), float32: per axis, sines then cosines (Vaswani et al., 2017)."""
-        if self.kind != "absolute":
+        if not (added := self.added(positions.shape[-1])):
             return None
-        phase = self._phase(positions, dim, 1.0)
+        phase = self._phase(positions[..., :added], dim, 1.0)
         return torch.cat((phase.sin(), phase.cos()), dim=-1)
+
+    def turned(self, axes: int) -> int:
+        """How many axes of a position turn queries and keys, the last ones."""
+        return {"rope": axes, "quantised": axes, "mixed": 1}.get(self.kind, 0)
+
+    def added(self, axes: int) -> int:
+        """How many axes of a position are added to the tokens, the first ones."""
+        return {"absolute": axes, "mixed": axes - 1}.get(self.kind, 0)
 
     def _phase(self, positions: Tensor, dim: int, p: float) -> Tensor:
         return angles(positions, frequencies(self.axis_dim(dim, positions), p, self.base, positions.device))

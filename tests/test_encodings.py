@@ -44,6 +44,9 @@ def test_arms_differ_in_encoding_and_unit_alone():
     # rounding whole positions changes nothing, so nobody is asked to run it
     assert not [arm for arm in arms() if arm.encoding == "quantised" and arm.unit in arm.task.whole]
     assert {a.encoding for a in arms() if a.unit in a.task.whole} == {"rope", "absolute"}
+    # and turning one axis while another is added takes two, of two kinds
+    mixed = [arm for arm in arms() if arm.encoding == "mixed"]
+    assert mixed and all(arm.planned(0).build().axes > 1 for arm in mixed)
     for arm in (arm for arm in arms() if arm.experiment == "synthetic" and arm.unit):
         positions = arm.planned(0).build().replace(n_train=4, n_valid=2, n_test=2).data(0).train.positions
         assert torch.allclose(positions, positions.round(), atol=1e-6) == (arm.unit in arm.task.whole)  # float64 steps

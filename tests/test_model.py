@@ -1,7 +1,7 @@
 """The model against a slow float64 reference, its invariances, and the paper's parameter counts."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 import torch
@@ -155,8 +155,8 @@ def test_equals_the_reference(axes, cls, p):
 @pytest.mark.parametrize("kind", PositionEncoding.KINDS)
 def test_padding_changes_nothing_in_romae(cls, kind):
     """Samples of several lengths together give what each gives alone; so do unequal numbers of hidden tokens."""
-    model = built(lambda: RoMAE(config(cls=cls, positions=PositionEncoding(kind=kind))))
-    tokens = batch(11, 4, 7)
+    model = built(lambda: RoMAE(config(axes=2, cls=cls, positions=PositionEncoding(kind=kind))))
+    tokens = batch(11, 4, 7, axes=2)
     hidden = hide(tokens.real, ratio=(0.3, 0.8), generator=generator())
     together = masked(model, tokens, hidden)
     for b, n in enumerate((11, 4, 7)):
@@ -184,7 +184,7 @@ def test_what_is_in_the_padding_does_not_matter():
     torch.testing.assert_close(model(clean), model(dirty), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("kind", ["rope", "absolute"])
+@pytest.mark.parametrize("kind", ["rope", "absolute", "mixed"])
 @pytest.mark.parametrize("pool", ["cls", "mean", "token"])
 def test_order_of_tokens_does_not_matter(pool, kind):
     model = built(lambda: RoMAEPredictor(config(axes=2, positions=PositionEncoding(kind=kind)), 3, pool))
@@ -218,14 +218,27 @@ def test_identical_tokens_without_cls_are_blind_to_position():
 
 
 def test_positions_matter():
-    """The invariances above would hold for a model that ignores positions."""
-    tokens = batch(10)
-    stretched = Tokens(values=tokens.values, positions=tokens.positions * 1.7)
+    """The invariances above would hold for a model that ignores positions, or one of their axes."""
+    tokens = batch(10, axes=2)
     hidden = hide(tokens.real, ratio=0.5, generator=generator())
-    for kind in PositionEncoding.KINDS:
-        model = built(lambda kind=kind: RoMAE(config(cls=False, positions=PositionEncoding(kind=kind))))
-        change = (masked(model, stretched, hidden)[0] - masked(model, tokens, hidden)[0]).abs().max()
+    for kind, axis in product(PositionEncoding.KINDS, (0, 1)):
+        stretched = tokens.positions.clone()
+        stretched[..., axis] *= 1.7
+        model = built(lambda kind=kind: RoMAE(config(axes=2, cls=False, positions=PositionEncoding(kind=kind))))
+        moved = Tokens(values=tokens.values, positions=stretched)
+        change = (masked(model, moved, hidden)[0] - masked(model, tokens, hidden)[0]).abs().max()
         assert change < 1e-6 if kind == "none" else change > 1e-3
+
+
+def test_mixed_sees_shifts_of_the_added_axis_only():
+    """Without [CLS]: time counts by distances, as with RoPE; the other axis says which."""
+    tokens = batch(10, axes=2)
+    hidden = hide(tokens.real, ratio=0.5, generator=generator())
+    model = built(lambda: RoMAE(config(axes=2, cls=False, positions=PositionEncoding(kind="mixed"))))
+    for shift, seen in (([0.0, 7.3], False), ([7.3, 0.0], True)):
+        moved = Tokens(values=tokens.values, positions=tokens.positions + torch.tensor(shift))
+        change = (masked(model, moved, hidden)[0] - masked(model, tokens, hidden)[0]).abs().max()
+        assert change > 1e-3 if seen else change < 1e-5
 
 
 # Parts --------------------------------------------------------------------------------------------------------------
@@ -570,6 +583,11 @@ def test_initialisation():
         (lambda: size("16x3x1x32"), "dim is 16; 3 heads of an even size need a multiple of 6"),
         (lambda: config(axes=3), "head_dim of the decoder is 8; 3 axes need a multiple of 6"),
         (lambda: config(axes=5), "head_dim of the encoder is 12; 5 axes need a multiple of 10"),
+        (
+            lambda: config(axes=5, positions=PositionEncoding(kind="absolute")),
+            "dim of the encoder is 24; 5 axes need a multiple of 10",
+        ),
+        (lambda: config(positions=PositionEncoding(kind="mixed")), "axes must be at least 2, not 1"),
         (lambda: config(dropout=1.0), "dropout is 1.0"),
         (
             lambda: config(encoder=size("8x4x1x8")),

@@ -1,9 +1,10 @@
 """What is a position encoding worth? One question, put to several subjects.
 
-Continuous RoPE, RoPE at positions rounded to whole numbers, sines and cosines of the real position added once, and
-none; each at the paper's unit of position and at one unit between neighbours, where these differ. Everything else stays
-as the subject's own settings have it, but the learning rate: every arm has its own, chosen on validation data by one
-run at each rate of a small grid. A subject takes part by a tuple of `Task`s as its `encodings`.
+Continuous RoPE, RoPE at positions rounded to whole numbers, sines and cosines of the real position added once, RoPE on
+the last axis with the others added where a position has axes of two kinds, and none; each at the paper's unit of
+position and at one unit between neighbours, where these differ. Everything else stays as the subject's own settings
+have it, but the learning rate: every arm has its own, chosen on validation data by one run at each rate of a small
+grid. A subject takes part by a tuple of `Task`s as its `encodings`.
 """
 
 import json
@@ -35,6 +36,7 @@ class Task:
     metric: str  # of the test set
     better: str  # "lower" or "higher", of both
     floor: str = ""  # of the records' metrics: what the best possible predictor scores on the same test set
+    mixed: str = ""  # the encoding of that name in words, where positions have axes of two kinds
     whole: tuple[str, ...] = ()  # units in which positions are whole numbers, so that rounding them changes nothing
     changes: Mapping[str, Any] = field(default_factory=dict)  # to the preset, for all
     holdout: Mapping[str, Any] = field(default_factory=dict)  # for choosing, where the preset holds nothing out
@@ -124,7 +126,7 @@ def arms() -> list[Arm]:
         for task in cls.encodings
         for encoding in PositionEncoding.KINDS
         for unit in (task.units if encoding != "none" else [""])
-        if not (encoding == "quantised" and unit in task.whole)
+        if not (encoding == "quantised" and unit in task.whole) and (encoding != "mixed" or task.mixed)
     ]
 
 

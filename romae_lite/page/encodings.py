@@ -86,7 +86,8 @@ def _tasks(found: list[tuple[Arm, Summary | None]]) -> list[tuple[str, list[tupl
 
 
 def name_of(arm: Arm) -> str:
-    return WORDS[arm.encoding] + (f" ({UNITS[arm.unit]})" if arm.unit and len(arm.task.units) > 1 else "")
+    words = arm.task.mixed if arm.encoding == "mixed" else WORDS[arm.encoding]
+    return words + (f" ({UNITS[arm.unit]})" if arm.unit and len(arm.task.units) > 1 else "")
 
 
 def is_base(arm: Arm) -> bool:
