@@ -119,7 +119,8 @@ def test_made_up_data_and_other_test_sets_are_no_answer_to_a_claim(tmp_path):
 
 def test_claims_take_only_records_with_their_settings(tmp_path):
     save(tmp_path, "position", {"mse": 0.05})
-    save(tmp_path, "position", {"mse": 200.33}, settings={"cls": False})
+    for seed in range(3):
+        save(tmp_path, "position", {"mse": 200.33}, seed=seed, settings={"cls": False})
     status = {r.claim.id: (r.outcome.status, r.ours and r.ours.mean) for r in rows(tmp_path, ["position"])}
     assert status["table-1-tiny-with-cls"] == ("undecided", 0.05)
     assert status["table-1-tiny-no-cls"] == ("agrees", 200.33)

@@ -79,6 +79,11 @@ class Claim:
         return max(self.margin, self.margin_share * (self.value or 0.0))
 
     @property
+    def is_count(self) -> bool:
+        """Parameters are counted as the paper counts them: arithmetic, told apart from what was trained."""
+        return self.metric == "parameters"
+
+    @property
     def decimals(self) -> int:
         """Digits after the point as printed."""
         return len(re.match(r"[^.e (]*\.?(\d*)", self.printed)[1])

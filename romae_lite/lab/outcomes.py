@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from .claims import Claim
 from .summary import Summary, decimals_for, summarise
 
-LEAST = 3  # runs that have an interval
+LEAST = 3  # runs that have an interval, and fewer decide nothing
 OUTCOMES = ("agrees", "better", "worse", "differs", "undecided", "not comparable", "not run")
 STATUSES = (*OUTCOMES, "unknown", "quoted")  # the last two are no claims about a number of ours
 JUDGED = OUTCOMES[:4]
@@ -113,10 +113,9 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     unknown         the paper's number could not be read
     not comparable  for a reason that stands with the number
     not run         there is no run
-    agrees          the difference is within the printed digits or the margin, or its 95 % interval holds 0; of fewer
-                    than three runs: within the margin, or what the paper's number and the test set are uncertain by
-    undecided       there are fewer than three runs and they do not agree, or so scattered ones that a difference as
-                    large as the number itself would not have shown
+    undecided       there are fewer than three runs (of what is not merely counted); or (after the next) so scattered
+                    ones that a difference as large as the number itself would not have shown
+    agrees          the difference is within the printed digits or the margin, or its 95 % interval holds 0
     better, worse   otherwise; "differs" where the number describes and does not score
     """
     if claim.quoted:
@@ -131,18 +130,16 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     hair = 1e-9 * max(abs(claim.value), abs(ours.mean))  # edges count as inside, whatever the last bit says
     above_floor = " above the noise" if claim.floor else ""
     words = f"the difference{above_floor} is {show(found.value)}"
+    if found.half is None and not claim.is_count:
+        return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
     if abs(found.value) <= claim.resolution + hair:
         return Outcome("agrees", "equal in the digits that the paper prints", found)
-    interval = "" if found.half is None else f", 95 % interval {show_interval(claim, found)}"
+    if claim.is_count:
+        return Outcome("differs", words, found)
+    interval = f", 95 % interval {show_interval(claim, found)}"
     if abs(found.value) <= found.margin + hair:
         seen = "seen, and " if found.by_margin_alone else ""
         return Outcome("agrees", f"{words}{interval}: {seen}within the margin of {show(found.margin)}", found)
-    if found.half is None:
-        known = half_width([*of_the_paper(claim), of_the_test_set(claim.cases, ours.mean, claim.value)])
-        if abs(found.value) <= known + hair:
-            sure = f"within the {show(known)} that the paper's number and the test set alone are uncertain by"
-            return Outcome("agrees", f"{words}, {sure}", found)
-        return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
     if found.holds_zero and found.half > above(claim.floor, claim.value):  # floor 0: the number itself, unsigned
         return Outcome("undecided", f"{words}{interval}: too wide to say", found)
     if found.holds_zero or abs(found.value) <= found.half + hair:

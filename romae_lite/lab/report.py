@@ -111,19 +111,14 @@ def _command(records: Iterable[Record]) -> str:
 # Text and HTML --------------------------------------------------------------------------------------------------------
 
 
-def is_count(claim: Claim) -> bool:
-    """Parameters are counted as the paper counts them: arithmetic, told apart from what was trained."""
-    return claim.metric == "parameters"
-
-
 def summary_line(rows: Iterable[Row]) -> str:
     """How many of the paper's numbers could be judged, and how they came out; counts of parameters apart."""
     rows = list(rows)
     parts = []
     for what, group in (
-        ("numbers", [row for row in rows if not is_count(row.claim) and not row.claim.reading]),
+        ("numbers", [row for row in rows if not row.claim.is_count and not row.claim.reading]),
         ("second readings", [row for row in rows if row.claim.reading]),
-        ("counts of parameters", [row for row in rows if is_count(row.claim)]),
+        ("counts of parameters", [row for row in rows if row.claim.is_count]),
     ):
         statuses = [row.outcome.status for row in group if row.outcome.status in OUTCOMES]
         if statuses:

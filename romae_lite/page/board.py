@@ -19,7 +19,6 @@ from ..lab.report import (
     by_table,
     cell_name,
     claims_line,
-    is_count,
     joined,
     our_text,
     problem_lines,
@@ -502,9 +501,9 @@ def _change(row: Row, pages: str) -> str:
     parts = []
     if row.claim.id in forced_cells():
         return "The number is forced by the input: another draw or range of positions, and nothing else."
-    if row.ours.n < LEAST and not is_count(claim):
+    if row.ours.n < LEAST and not claim.is_count:
         parts.append(_text(f"More runs: {row.ours.n} have no interval. {REPEATED}"))
-    elif row.outcome.difference.half and row.ours.n < 10 and not is_count(claim):
+    elif row.outcome.difference.half and row.ours.n < 10 and not claim.is_count:
         parts.append(_text(f"More runs would narrow the interval, which rests on {row.ours.n}."))
     flips = [d for d in _deviations(row) if _known()[d].answer != "no"]
     if flips:
@@ -552,7 +551,7 @@ def _numerics(records: Sequence[Record], rows: Iterable[Row]) -> str:
         return ""
     words = OLDER.format(older=len(records) - today, all=len(records))
     old = [row.claim for row in rows if row.tier == "paper" and any(r.numerics != NUMERICS for r in row.records)]
-    if found := list(dict.fromkeys(f"{claim.table}, {cell_name(claim)}" for claim in old if not is_count(claim))):
+    if found := list(dict.fromkeys(f"{claim.table}, {cell_name(claim)}" for claim in old if not claim.is_count)):
         words += f" Runs of the paper's protocol among them: {'; '.join(found)}."
     return f'<p class="small">{_text(words)}</p>'
 

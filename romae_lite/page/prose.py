@@ -11,7 +11,7 @@ from functools import cache
 from ..lab.outcomes import JUDGED, STATUSES
 from ..lab.planned import assignment
 from ..lab.records import Record, counted, load_all, results_dir, select
-from ..lab.report import Row, cell_name, claims_line, is_count, joined, our_text, summary_of
+from ..lab.report import Row, cell_name, claims_line, joined, our_text, summary_of
 from ..lab.statements import Judged, all_judged, forced_cells
 from ..lab.subjects import experiment
 from ..lab.summary import Summary, decimals_for
@@ -124,7 +124,7 @@ def claims_markdown(statuses: Iterable[str]) -> str:
 def numbers_markdown(statuses: Iterable[str]) -> str:
     """The single numbers that came out so, counts of parameters apart, a line each: the paper's, ours, and why."""
     statuses = _known(statuses)
-    found = [row for row in _found().values() if row.outcome.status in statuses and not is_count(row.claim)]
+    found = [row for row in _found().values() if row.outcome.status in statuses and not row.claim.is_count]
     return "\n".join(map(_number, found)) or "None so far."
 
 
