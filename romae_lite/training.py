@@ -267,6 +267,7 @@ def fit(
                     begin = time.monotonic()
                     state.history[-1] |= _validated(validate, model, state, recipe.keep)
                     state.aside += time.monotonic() - begin
+                    state.history[-1]["seconds"] = round(time.monotonic() - started, 2)
                     trained.train()
                 if log is not None and accelerator.is_main_process:
                     log(state.history[-1] | {"steps": total})
@@ -405,7 +406,7 @@ def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens | Shard
     """What two runs must share for one to resume the other's checkpoint."""
     shapes = {name: list(p.shape) for name, p in model.named_parameters()}
     recipe = replace(recipe, compile=False)  # which changes the speed, not the run
-    about = [asdict(recipe), seed, shapes, train.fingerprint(), settings]
+    about = [NUMERICS, asdict(recipe), seed, shapes, train.fingerprint(), settings]
     return json.dumps(about, sort_keys=True, default=np.generic.item)
 
 

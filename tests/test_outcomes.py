@@ -15,10 +15,10 @@ from romae_lite.lab.outcomes import (
     OUTCOMES,
     STATUSES,
     above,
-    counted,
     difference,
     old_outcome,
     outcome,
+    tally,
     worst,
 )
 from romae_lite.lab.statements import PARTS, STATEMENTS, Lead, Statement, Within, judge
@@ -110,7 +110,7 @@ THREE = (0.99, 1.0, 1.01)  # s = 0.01; alone against 1.00 (half a digit 0.005), 
         ("0.80 (0.20)", {"n": 20}, THREE, "worse"),
         ("0.80", {"draw": 0.11}, THREE, "agrees"),
         ("0.80", {"draw": 0.05}, THREE, "worse"),
-        ("0.80", {"better": "higher", "cases": 10}, (0.9, 0.9, 0.9), "agrees"),
+        ("0.80", {"better": "higher", "cases": 20}, (0.9, 0.9, 0.9), "agrees"),
         ("0.80", {"better": "higher", "cases": 1000}, (0.9, 0.9, 0.9), "better"),
         # fewer than three runs decide nothing, wherever they lie; of what is counted, one is enough
         ("0.80", {}, (1.0, 1.0), "undecided"),
@@ -121,7 +121,9 @@ THREE = (0.99, 1.0, 1.01)  # s = 0.01; alone against 1.00 (half a digit 0.005), 
         # runs so scattered that a difference as large as the number would not have shown
         ("0.80", {}, (0.1, 1.0, 2.9), "undecided"),
         ("0.80", {}, (0.6, 0.8, 1.2), "agrees"),
-        ("0.80", {"margin": 1.0}, (0.1, 1.0, 2.9), "agrees"),  # within the margin, however wide
+        ("0.80", {"margin": 1.0}, (0.1, 1.0, 2.9), "undecided"),  # a mean may lie within a margin by luck
+        ("0.80", {"better": "higher"}, (0.6, 0.75, 0.9), "undecided"),  # of a share the number is what is wrong, 0.20
+        ("0.80", {"better": "higher"}, (0.72, 0.80, 0.85), "agrees"),
         # nothing to judge
         ("0.80", {"not_comparable": "other data"}, THREE, "not comparable"),
         ("?", {}, THREE, "unknown"),
@@ -185,8 +187,8 @@ def test_the_rule_before_this_one():
 
 def test_words():
     assert set(JUDGED) < set(OUTCOMES) < set(STATUSES)
-    assert counted(["worse", "agrees", "agrees", "not run"]) == "2 agree, 1 worse, 1 not run"
-    assert counted(["agrees", "differs"]) == "1 agrees, 1 differs"
+    assert tally(["worse", "agrees", "agrees", "not run"]) == "2 agree, 1 worse, 1 not run"
+    assert tally(["agrees", "differs"]) == "1 agrees, 1 differs"
 
 
 # Claims in words ------------------------------------------------------------------------------------------------------

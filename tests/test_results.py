@@ -513,6 +513,23 @@ def test_table_shows_means_and_escapes():
         Table(("a", "b"), (("c",),))
 
 
+def test_a_cell_of_fewer_runs_than_its_row_has_says_so():
+    runs = [made_up_record(seed=i, metrics={"mse": 1.0, "mae": 2.0} if i < 2 else {"mse": 1.0}) for i in range(3)]
+    assert table({"ours": runs}, ("mse", "mae")).rows[0][1:] == ("1.00 [1.00, 1.00]", "2.00 (of 2)", "3")
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals", "text"),
+    [
+        ((0.02, 0.021, 0.0226), 1, "0.02 [0.02, 0.02]"),  # not 0.0, which would look like touching it
+        ((-0.02, -0.021, -0.0226), 1, "-0.02 [-0.02, -0.02]"),
+        ((-0.001, 0.0, 0.0009), 2, "0.00 [0.00, 0.00]"),  # holds 0, and a zero has no sign
+    ],
+)
+def test_no_rounding_moves_an_end_of_an_interval_onto_zero(values, decimals, text):
+    assert summarise(values).text(decimals=decimals) == text
+
+
 def test_one_run_of_a_seed_counts_and_uncommitted_ones_only_where_others_are_few():
     made = lambda seed, **changes: made_up_record(seed=seed, metrics={"mse": 1.0}, **changes)  # noqa: E731
     whole, half = made(1), made(1, settings={"precision": "bf16"}, precision="bf16")
@@ -520,4 +537,5 @@ def test_one_run_of_a_seed_counts_and_uncommitted_ones_only_where_others_are_few
     assert records.counted([*others, half, changed, whole]) == [whole, *others]
     assert records.counted([others[0], changed, whole]) == [changed, whole, others[0]]  # two have no interval
     assert records.counted([half, whole]) == records.counted([whole, half]) == [whole]
+    assert records.counted([half, made(1, commit="abcdef0+")]) == [half]
     assert records.counted([changed]) == [changed] and records.counted([]) == []

@@ -61,7 +61,7 @@ def files(folder: str) -> list[str]:
 
 def left(planned: Planned) -> list[str]:
     """Files that an unfinished run keeps."""
-    return [f"spirals/{planned.name}.{kind}" for kind in ("lock", "safetensors")]
+    return [f"spirals/{planned.name}.{kind}" for kind in ("commit", "lock", "safetensors")]
 
 
 def numbers(record: records.Record) -> tuple:
@@ -210,21 +210,48 @@ def test_two_processes_do_not_run_the_same(no_arrays, capsys):
 
 
 def test_a_kill_between_arrays_and_record_leaves_no_mixture(no_arrays, monkeypatch):
-    """With --force there is an old record: it goes before new arrays come."""
+    """With --force there is an old record: it is put aside before new arrays come, and back where they fail."""
     monkeypatch.setattr(Spirals, "arrays", lambda *_: {"a": [1]})
     path = planned().path
-    runs.run(planned())
+    first = runs.run(planned())
 
     def killed(*_, **__):
-        assert path.with_suffix(".npz").stat().st_mtime_ns != old
+        assert path.with_suffix(".npz").stat().st_mtime_ns != old and not path.exists()
         raise KeyboardInterrupt
 
     old = path.with_suffix(".npz").stat().st_mtime_ns
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(records.Record, "save", killed)
         runs.run(planned(), force=True)
-    assert not path.exists() and planned().checkpoint.exists()
-    assert runs.run(planned()).arrays["a"] == 1
+    assert path.with_suffix(".npz").stat().st_mtime_ns == old and planned().checkpoint.exists()
+    assert runs.run(planned()) == first and first.arrays["a"] == 1
+    assert runs.run(planned(), force=True).created >= first.created
+    assert [p.name for p in path.parent.iterdir() if ".old" in p.name] == []
+
+
+def test_weights_of_a_record_that_was_made_again_are_gone(no_arrays, monkeypatch):
+    monkeypatch.setattr(runs, "_save_weights", lambda model, path: path.write_bytes(b"1") and "0" * 64)
+    assert runs.run(planned(), keep_weights=True).weights
+    assert runs.run(planned(), force=True).weights is None
+    assert not planned().path.with_suffix(".safetensors").exists()
+
+
+def test_a_run_begun_by_uncommitted_code_says_so(no_arrays, monkeypatch):
+    """However clean the code is that it goes on with."""
+    monkeypatch.setattr(runs, "commit", lambda: "a" * 40 + "+")
+    with pytest.raises(Interrupted):
+        runs.run(planned(), stop=lambda: True)
+    monkeypatch.setattr(runs, "commit", lambda: "b" * 40)
+    assert runs.run(planned()).commit == "b" * 40 + "+"
+    assert runs.run(planned(), force=True).commit == "b" * 40  # all of it is made anew
+
+
+def test_a_checkpoint_of_other_numerics_is_refused(no_arrays, monkeypatch):
+    with pytest.raises(Interrupted):
+        runs.run(planned(), stop=lambda: True)
+    monkeypatch.setattr(training, "NUMERICS", training.NUMERICS + 1)
+    with pytest.raises(training.CheckpointError):
+        runs.run(planned())
 
 
 def test_results_that_cannot_be_written_are_refused_before_training(no_arrays, monkeypatch, tmp_path, capsys):

@@ -83,6 +83,11 @@ def test_rounding_may_have_grown_after_many_steps_at_a_high_rate_only(step, lr, 
     record = dataclasses.replace(load(planned.path), history=[was, {"step": 1000, "lr": 1e-3, "loss": 0.5}])
     found = verify.compared(record, record.parameters, [was | {"loss": loss}], {})
     assert all(comparison.ok for comparison in found) is ok
+    # fine-tuning at ten times the rate says nothing of the steps before it
+    two = [was | {"stage": "pretrain"}, {"step": 1000, "lr": 1e-3, "loss": 0.5, "stage": "pretrain"}]
+    record = dataclasses.replace(record, history=[*two, {"step": 10, "lr": 1e-2, "loss": 0.1, "stage": "fine-tune"}])
+    found = verify.compared(record, record.parameters, [two[0] | {"loss": loss}], {})
+    assert all(comparison.ok for comparison in found) is ok
 
 
 def test_of_a_long_run_the_first_entry_is_compared():

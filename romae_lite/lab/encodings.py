@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..rope import PositionEncoding
 from ..training import NUMERICS
 from .planned import Planned
-from .records import Record, load_all
+from .records import Record, counted, load_all
 from .subjects import EXPERIMENTS
 from .summary import Summary, summarise
 
@@ -49,10 +49,11 @@ class Recorded:
     def __init__(self, root: Path | None = None):
         self.found = {}
         for name, cls in EXPERIMENTS.items():
+            found: dict[str, list[Record]] = {}
             for record in load_all(root, experiment=name).records if cls.encodings else ():
-                if not record.committed or record.numerics != NUMERICS:
-                    continue
-                self.found.setdefault(self.key(name, record.seed, record.config), record)
+                if record.committed and record.numerics == NUMERICS:
+                    found.setdefault(self.key(name, record.seed, record.config), []).append(record)
+            self.found |= {key: counted(group)[0] for key, group in found.items()}
 
     @staticmethod
     def key(name: str, seed: int, config: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from scipy.special import stdtrit
 
 from .claims import Claim
-from .summary import Summary, decimals_for, summarise
+from .summary import Summary, decimals_between, decimals_for, fixed, summarise
 
 LEAST = 3  # runs that have an interval, and fewer decide nothing
 OUTCOMES = ("agrees", "better", "worse", "differs", "undecided", "not comparable", "not run")
@@ -90,6 +90,14 @@ def of_the_test_set(cases: int | None, *scores: float) -> Part:
     return Part(p * (1 - p) / cases if cases and 0 < p < 1 else 0.0)
 
 
+def lost(claim: Claim, value: float) -> float:
+    """What a score leaves to be done: of a share of cases what is missing to 1, of an error all of it, or what is above
+    the noise where the claim names it."""
+    if claim.better == "higher":
+        value = 1 - value
+    return above(claim.floor, value) if claim.floor else max(value, 0.0)
+
+
 def above(floor: float, error: float) -> float:
     """What is left of a root mean square error when the noise of the targets is taken off."""
     return math.sqrt(max(error**2 - floor**2, 0.0))
@@ -113,8 +121,8 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     unknown         the paper's number could not be read
     not comparable  for a reason that stands with the number
     not run         there is no run
-    undecided       there are fewer than three runs (of what is not merely counted); or (after the next) so scattered
-                    ones that a difference as large as the number itself would not have shown
+    undecided       there are fewer than three runs (of what is not merely counted), or so scattered ones that a
+                    difference as large as the number itself would not have shown
     agrees          the difference is within the printed digits or the margin, or its 95 % interval holds 0
     better, worse   otherwise; "differs" where the number describes and does not score
     """
@@ -132,6 +140,9 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     words = f"the difference{above_floor} is {show(found.value)}"
     if found.half is None and not claim.is_count:
         return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
+    if found.holds_zero and found.half > lost(claim, claim.value):
+        interval = show_interval(claim, found)
+        return Outcome("undecided", f"{words}, 95 % interval {interval}: too wide to say", found)
     if abs(found.value) <= claim.resolution + hair:
         return Outcome("agrees", "equal in the digits that the paper prints", found)
     if claim.is_count:
@@ -140,8 +151,6 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     if abs(found.value) <= found.margin + hair:
         seen = "seen, and " if found.by_margin_alone else ""
         return Outcome("agrees", f"{words}{interval}: {seen}within the margin of {show(found.margin)}", found)
-    if found.holds_zero and found.half > above(claim.floor, claim.value):  # floor 0: the number itself, unsigned
-        return Outcome("undecided", f"{words}{interval}: too wide to say", found)
     if found.holds_zero or abs(found.value) <= found.half + hair:
         return Outcome("agrees", f"{words}{interval}, which holds 0", found)
     reason = f"{words}{interval}" + (f": beyond the margin of {show(found.margin)}" if found.margin else "")
@@ -151,20 +160,19 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     return Outcome("better" if good else "worse", reason, found)
 
 
-def in_units(claim: Claim, x: float, scale: float | None = None) -> str:
-    """A difference in the paper's units, three significant digits; with the decimals of ``scale``, where given."""
-    unit = float(f"1e{claim.exponent}")
-    decimals = min(decimals_for((x if scale is None else scale) / unit, 3), 8)
-    return f"{x / unit:+.{decimals}f}".lstrip("+") + f" {claim.unit}".rstrip()
+def in_units(claim: Claim, x: float) -> str:
+    """A difference in the paper's units, three significant digits."""
+    scaled = x / float(f"1e{claim.exponent}")
+    return fixed(scaled, min(decimals_for(scaled, 3), 8)) + f" {claim.unit}".rstrip()
 
 
 def show_interval(claim: Claim, found: Difference) -> str:
-    ends = [found.value - found.half, found.value + found.half]
-    low, high = (in_units(claim, end, max(map(abs, ends))).removesuffix(f" {claim.unit}") for end in ends)
-    return f"[{low}, {high}] {claim.unit}".rstrip()
+    low, high = ((found.value + end) / float(f"1e{claim.exponent}") for end in (-found.half, found.half))
+    decimals = decimals_between(low, high, min(decimals_for(max(abs(low), abs(high)), 3), 8))
+    return f"[{fixed(low, decimals)}, {fixed(high, decimals)}] {claim.unit}".rstrip()
 
 
-def counted(statuses: Iterable[str]) -> str:
+def tally(statuses: Iterable[str]) -> str:
     """ "3 agree, 1 worse, 2 not run"; what does not occur is left out."""
     counts = Counter(statuses)
     verbs = {"agrees": "agree", "differs": "differ"}

@@ -339,12 +339,12 @@ def counted(records: Iterable[Record]) -> list[Record]:
     """Of runs of one setting, what every mean and interval is made of: one for each seed, in the order of the seeds.
 
     Runs of code that nobody has committed are left out where enough others are there for an interval. Where a seed was
-    run in several precisions, fp32 is taken.
+    run more than once, committed code is taken, then fp32.
     """
     runs = list(records)
     committed = [run for run in runs if run.committed]
     runs = committed if len({run.seed for run in committed}) >= 3 else runs
-    of_seed = {run.seed: run for run in sorted(runs, key=lambda run: run.precision == "fp32")}
+    of_seed = {run.seed: run for run in sorted(runs, key=lambda run: (run.committed, run.precision == "fp32"))}
     return [of_seed[seed] for seed in sorted(of_seed)]
 
 

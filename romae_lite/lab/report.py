@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .claims import CLAIMS, Claim
-from .outcomes import JUDGED, LEAST, OUTCOMES, STATUSES, Outcome, counted, in_units, old_outcome, outcome
+from .outcomes import JUDGED, LEAST, OUTCOMES, STATUSES, Outcome, in_units, old_outcome, outcome, tally
 from .planned import Planned, command_of
-from .records import Loaded, Record, load_all, results_dir, select
+from .records import Loaded, Record, counted, load_all, results_dir, select
 from .statements import Judged, all_judged, forced_cells
 from .subjects import EXPERIMENTS, experiment
 from .summary import Summary, summarise
@@ -72,14 +72,15 @@ def _one_setting(records: Iterable[Record], tier: str) -> list[Record]:
     Where several settings were recorded: of our own those that have an interval first; the preset named like the tier
     or "best", then the one with most seeds. The result never decides.
     """
-    groups: dict[tuple, dict[int, Record]] = {}
+    groups: dict[tuple, list[Record]] = {}
     for record in (r for r in records if r.tier == tier):
         setting = experiment(record.experiment).protocol(record.config)
         key = (record.preset not in (tier, "best"), record.preset, repr(sorted(setting.items())))
-        groups.setdefault(key, {}).setdefault(record.seed, record)
-    few = lambda key: tier == "own" and len(groups[key]) < LEAST  # noqa: E731
-    chosen = min(groups, key=lambda key: (few(key), key[0], -len(groups[key]), key), default=None)
-    return [] if chosen is None else list(groups[chosen].values())
+        groups.setdefault(key, []).append(record)
+    runs = {key: counted(group) for key, group in groups.items()}
+    few = lambda key: tier == "own" and len(runs[key]) < LEAST  # noqa: E731
+    chosen = min(runs, key=lambda key: (few(key), key[0], -len(runs[key]), key), default=None)
+    return [] if chosen is None else runs[chosen]
 
 
 def summary_of(records: Iterable[Record], metric: str) -> Summary | None:
@@ -123,7 +124,7 @@ def summary_line(rows: Iterable[Row]) -> str:
         statuses = [row.outcome.status for row in group if row.outcome.status in OUTCOMES]
         if statuses:
             judged = sum(status in JUDGED for status in statuses)
-            parts.append(f"{judged} of {len(statuses)} {what} judged: {counted(statuses)}.{_easily(group)}")
+            parts.append(f"{judged} of {len(statuses)} {what} judged: {tally(statuses)}.{_easily(group)}")
     if unknown := sum(row.outcome.status == "unknown" for row in rows):
         parts.append(f"{unknown} more could not be read in the paper.")
     return " ".join(parts)
@@ -146,7 +147,7 @@ def claims_line(judged: Sequence[Judged]) -> str:
     forced = [claim.statement.title for claim in judged if claim.statement.forced and claim.status == "agrees"]
     which = f"“{'”, “'.join(forced)}”"
     words = f" Of those that agree the paper's input forces {len(forced)}: {which}." if forced else ""
-    return f"Of {len(found)} claims of the paper: {counted(found)}.{words}"
+    return f"Of {len(found)} claims of the paper: {tally(found)}.{words}"
 
 
 def problem_lines(loaded: Loaded, root: Path) -> list[str]:

@@ -29,11 +29,11 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 
-from ..files import clear
+from ..files import atomic_write, clear
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import encodings, records
-from .experiment import Splits
+from .experiment import Experiment, Splits
 from .planned import Planned
 from .records import CorruptRecord, Record
 from .subjects import EXPERIMENTS, experiment
@@ -90,6 +90,7 @@ def run(
                 raise Stale(f"{planned.path} was recorded without its weights; --force runs it again")
             return record
         _try_folder(planned.path.parent)
+        code = _with_beginning(code, planned, exp) if main else code
         reset_peak_memory()
         data, where = exp.data(planned.seed), device_name(accelerator.device)
         model, history = exp.train(data, planned.seed, checkpoint=planned.checkpoint, log=log, stop=stop, device=device)
@@ -119,12 +120,12 @@ def run(
                 created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 processes=planned.processes,
             )
-            planned.path.unlink(missing_ok=True)  # first: a kill must not leave new arrays beside an old record
-            if arrays:
-                records.save_arrays(planned.path.with_suffix(".npz"), **arrays)
-            if keep_weights:
-                record = replace(record, weights=_save_weights(model, planned.path.with_suffix(".safetensors")))
-            record.save(planned.path)
+            with _aside(planned.path):
+                if arrays:
+                    records.save_arrays(planned.path.with_suffix(".npz"), **arrays)
+                if keep_weights:
+                    record = replace(record, weights=_save_weights(model, planned.path.with_suffix(".safetensors")))
+                record.save(planned.path)
             _tidy(planned, exp.checkpoints(planned.checkpoint))
         accelerator.wait_for_everyone()
         return record if main else _own(planned)
@@ -153,6 +154,36 @@ def _save_weights(model: torch.nn.Module, path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def _with_beginning(code: str, planned: Planned, exp: Experiment) -> str:
+    """The commit that a record names: today's, with the + of uncommitted code where an earlier session, whose
+    checkpoint this run goes on from, had it. Checkpoints of other numerics are refused."""
+    note = planned.checkpoint.with_suffix(".commit")
+    if not any(path.exists() for path in exp.checkpoints(planned.checkpoint)):
+        note.unlink(missing_ok=True)
+    begun = note.read_text(encoding="utf-8") if note.exists() else code
+    code = code.rstrip("+") + "+" * ("+" in code + begun)
+    atomic_write(note, code.encode())
+    return code
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[None]:
+    """Put record, arrays and weights that stand there aside while others are written: they come back where that fails,
+    and no kill leaves new arrays beside an old record."""
+    places = [path.with_suffix(suffix) for suffix in (".json", ".npz", ".safetensors")]
+    old = {place: place.with_name(f".{place.name}.old") for place in places if place.exists()}
+    for place, kept in old.items():
+        place.replace(kept)
+    try:
+        yield
+    except BaseException:
+        for place in places:
+            old[place].replace(place) if place in old else place.unlink(missing_ok=True)
+        raise
+    for kept in old.values():
+        kept.unlink()
+
+
 def _try_folder(folder: Path) -> None:
     """OSError where a record could not be written later; a full disk is still to come."""
     try:
@@ -167,7 +198,7 @@ def _tidy(planned: Planned, checkpoints: Iterable[Path]) -> None:
     beside = [planned.path.with_suffix(suffix) for suffix in (".json", ".npz", ".safetensors")]
     for path in (*checkpoints, *beside):
         clear(path)
-    for path in checkpoints:
+    for path in (*checkpoints, planned.checkpoint.with_suffix(".commit")):
         path.unlink(missing_ok=True)
 
 
@@ -253,6 +284,8 @@ def campaign(
                 report(traceback.format_exc())
         else:
             done += [record] * new
+            if not new and not (record.committed and record.numerics == NUMERICS):
+                report(f"passed over: {name}: its record is of older or uncommitted code; run it with --force")
     return done
 
 

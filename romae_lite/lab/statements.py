@@ -16,12 +16,13 @@ from .outcomes import (
     LEAST,
     Difference,
     Outcome,
-    counted,
     half_width,
     in_units,
+    lost,
     of_the_paper,
     of_the_test_set,
     over_runs,
+    tally,
     worst,
 )
 from .records import Record
@@ -247,9 +248,9 @@ class Judged:
         found = self.deciding
         judged = sum(status in JUDGED for status in found)
         pieces = "piece" if len(found) == 1 else "pieces"
-        words = f"{judged} of {len(found)} {pieces} of evidence judged: {counted(found)}"
+        words = f"{judged} of {len(found)} {pieces} of evidence judged: {tally(found)}"
         idle = [piece.outcome.status for piece in self.evidence if not piece.decides]
-        return words + (f" ({counted(idle)} beside it, which decides nothing)." if idle else ".")
+        return words + (f" ({tally(idle)} beside it, which decides nothing)." if idle else ".")
 
 
 def judge(statement: Statement, claims: Mapping[str, Claim], ours: Mapping[str, Summary | None],
@@ -328,6 +329,8 @@ def _compared(lead: Lead, claims: Mapping[str, Claim], ours: Mapping[str, Summar
         f"{in_units(claim, mine.mean)} against {in_units(claim, them)}, the difference known to ± "
         f"{in_units(claim, half)} (95 %)"
     )
+    if abs(gap) <= half and half > lost(claim, them):
+        return Evidence(text, Outcome("undecided", f"too scattered to say: {words}", found))
     if sign * gap < -half:
         return Evidence(text, Outcome("agrees", f"ahead: {words}", found))
     if sign * gap <= max(half, found.margin if lead.level else 0.0):

@@ -14,6 +14,20 @@ def decimals_for(x: float, digits: int) -> int:
     return max(0, digits - 1 - math.floor(math.log10(abs(x)))) if x else digits
 
 
+def fixed(x: float, decimals: int, sign: str = "") -> str:
+    """With so many decimals; no sign before what they show as zero. sign: "+" before what is positive."""
+    text = f"{x:{sign}.{decimals}f}"
+    return text if text.strip("+-0.") else text.lstrip("+-")
+
+
+def decimals_between(low: float, high: float, decimals: int) -> int:
+    """More of them where an interval that leaves out 0 would be shown as touching it."""
+    if low * high > 0:
+        hidden = [end for end in (low, high) if not fixed(end, decimals).strip("0.")]
+        decimals = max([decimals, *(decimals_for(end, 1) for end in hidden)])
+    return decimals
+
+
 @dataclass(frozen=True)
 class Summary:
     """Mean over runs with a 95 % interval, from three runs on; low, high and std are None where there are too few."""
@@ -39,7 +53,9 @@ class Summary:
         """Like "0.0289 [0.0281, 0.0296]", in units of ``scale``; by default three significant digits."""
         if decimals is None:
             decimals = decimals_for(self.mean / scale, 3)
-        show = lambda x: f"{x / scale:.{decimals}f}"  # noqa: E731
+        if self.low is not None:
+            decimals = decimals_between(self.low / scale, self.high / scale, decimals)
+        show = lambda x: fixed(x / scale, decimals)  # noqa: E731
         return show(self.mean) + ("" if self.low is None else f" [{show(self.low)}, {show(self.high)}]")
 
 

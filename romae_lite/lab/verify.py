@@ -217,7 +217,8 @@ def compared(record: Record, parameters: int, entries: list[dict], metrics: dict
     exact = [(parameters, record.parameters)] + [(a[key], b[key]) for a, b in pairs for key in ("step", "lr")]
     found = [comparison("settings", f"parameters, steps and learning rates, {where}", exact)]
     if pairs:
-        peak, (_, last) = max(entry["lr"] for entry in record.history), pairs[-1]
+        _, last = pairs[-1]
+        peak = max(entry["lr"] for entry in record.history if entry.get("stage") == last.get("stage"))
         grown = record.precision in ("fp32", "bf16") and last["step"] >= 100 and last["lr"] > peak / 2
         kind = "grown" if grown else record.precision
         found.append(comparison(kind, f"loss, {where}", [(a["loss"], b["loss"]) for a, b in pairs]))

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from ..lab.claims import SOURCES, Claim
-from ..lab.outcomes import LEAST, above, in_units
+from ..lab.outcomes import LEAST, in_units, lost
 from ..lab.records import Record, load_all, results_dir
 from ..lab.report import (
     MARKS,
@@ -185,12 +185,7 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
 def relative(claim: Claim, value: float) -> float:
     """A score in units of the paper's: the ratio of errors, of what is missing to 1 where the score is a share of
     cases, of what is above the noise where the claim names it; of the numbers themselves where they describe."""
-    paper = claim.value
-    if claim.better == "higher":
-        value, paper = 1 - value, 1 - paper
-    if claim.floor:
-        value, paper = above(claim.floor, value), above(claim.floor, paper)
-    return max(value, 0.0) / paper
+    return lost(claim, value) / lost(claim, claim.value)
 
 
 def place(ratio: float) -> float:

@@ -295,7 +295,8 @@ def _group(records: list[Record]) -> str:
 
     What is the same in all runs is said once, above the table.
     """
-    first = records[0]
+    chosen = counted(records)
+    first = max(chosen, key=lambda r: TIERS.index(r.tier))  # of several precisions that which makes it less
     cls = experiment(first.experiment)
     usual = cls.preset(first.preset)  # a setting that says what the preset says anyway is no change
     told = [(k, v) for k, v in first.config.items() if k in cls.variants]  # always: which row of the paper it is
@@ -304,8 +305,7 @@ def _group(records: list[Record]) -> str:
     ]
     settings = (first.preset, *(f"{k}={show(v)}" for k, v in told))
     name, runs_of = " ".join(f"<code>{_text(t)}</code>" for t in settings), f"runs of {' '.join(settings)}"
-    chosen = counted(records)
-    left_out = [r.seed for r in records if r not in chosen]
+    left_out = sorted({r.seed for r in records} - {r.seed for r in chosen})
     keys = [] if first.tier == "smoke" else metrics_of(first.experiment, records)
     sums = {key: summarise(r.metrics[key] for r in chosen if key in r.metrics) for key in keys}
     columns = {"seed": [str(r.seed) for r in records]}
@@ -351,6 +351,8 @@ def _foot(sums: Mapping[str, Summary], columns: Iterable[str], left_out: Iterabl
         mean, _, interval = sums[key].text().partition(" ") if key in sums else ("", "", "")
         if key in sums and sums[key].scattered:  # of what is never negative; the runs stand above
             interval = "scattered"
+        if key in sums and sums[key].n < n:
+            interval = f"of {sums[key].n}{'; ' * bool(interval)}{interval}"
         cells += f'<td class="number">{mean}{_hint(interval)}</td>'
     words = "95 % interval" if n > 2 else "no interval of two"
     words += "".join(f"; without seed {seed}" for seed in left_out)

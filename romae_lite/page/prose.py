@@ -14,7 +14,7 @@ from ..lab.records import Record, counted, load_all, results_dir, select
 from ..lab.report import Row, cell_name, claims_line, joined, our_text, summary_of
 from ..lab.statements import Judged, all_judged, forced_cells
 from ..lab.subjects import experiment
-from ..lab.summary import Summary, decimals_for
+from ..lab.summary import Summary, decimals_between, decimals_for, fixed
 from .notebook import paired
 
 MISSING = "not recorded yet"
@@ -71,9 +71,14 @@ def judged(what: str) -> str:
 def runs(words: str) -> tuple[str, list[Record]]:
     """ "spirals best rmse_clean epochs=250": the metric, and the records of the preset with these changes alone."""
     name, preset, metric, *changes = words.split()
-    wanted = experiment(name).preset(preset).replace(**dict(map(assignment, changes)))
+    named = dict(map(assignment, changes))
+    wanted = experiment(name).preset(preset).replace(**named)
     found = select(load_all(experiment=name).records, name, preset=preset)
-    return metric, counted(r for r in found if wanted.protocol(r.config) == wanted.protocol(wanted.config()))
+    kept = {key: getattr(wanted, key) for key in named if key in wanted.neutral}  # else a seed in any precision will do
+    return metric, counted(
+        r for r in found
+        if wanted.protocol(r.config) == wanted.protocol(wanted.config()) and kept.items() <= r.config.items()
+    )  # fmt: skip
 
 
 def recorded(words: str) -> str:
@@ -108,7 +113,9 @@ def difference(words: str) -> str:
     before, _, changes = words.partition("|")
     both = [*runs(before)[1], *runs(f"{before} {changes}")[1]]
     decimals = decimals_for(summary.mean if summary.std is None else summary.std, 2)
-    show = lambda x: f"{x:+.{decimals}f}".replace("-", "−")  # noqa: E731, RUF001
+    if summary.low is not None:
+        decimals = decimals_between(summary.low, summary.high, decimals)
+    show = lambda x: fixed(x, decimals, "+").replace("-", "−")  # noqa: E731, RUF001
     interval = "" if summary.low is None else f" [{show(summary.low)}, {show(summary.high)}]"
     return f"{show(summary.mean)}{interval}, n{NBSP}={NBSP}{summary.n}{_uncommitted(both)}"
 

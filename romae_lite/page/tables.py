@@ -68,7 +68,10 @@ def table(
         recorded = not isinstance(members, Mapping)
         measured = [record.metrics for record in members] if recorded else [members]
         values = [[found[key] for found in measured if found.get(key) is not None] for key in headings]
-        cells = [summarise(v).text(scale, decimals) if v else "–" for v in values]
+        cells = []
+        for v in values:
+            fewer = f" (of {len(v)})" if len(v) < len(measured) else ""
+            cells.append(summarise(v).text(scale, decimals) + fewer if v else "–")
         rows.append((group, *cells, str(len(measured)) if recorded else ""))
     columns = (label, *headings.values(), "runs")
     if all(isinstance(members, Mapping) for members in groups.values()):  # plain numbers only: nothing was counted
