@@ -80,6 +80,7 @@ LSST, EPILEPSY = "uea best accuracy dataset=LSST", "uea best accuracy dataset=Ep
 SERIES = "synthetic best mse_noisy n_train=32000"
 CURVES = "elasticc small f1_macro lr=0.024 pretrain_lr=0.015"
 PICTURES = "tiny_imagenet small f1_macro"
+SCRIPT = "romae-as-the-script-prints-it-mse"
 
 
 def slow_share(hertz: int) -> float:
@@ -253,7 +254,7 @@ SAID = (
     ),
     (
         "book/deviations.md",
-        "no: by the text's recipe the error is smaller, and still the worse of the two.",
+        "no: by the text's recipe the error is smaller, and still larger than the paper's.",
         lambda: 0.0183 < mean("spirals text rmse_clean") < mean("spirals paper rmse_clean"),
     ),
     (
@@ -262,6 +263,24 @@ SAID = (
         lambda: outcome("table-7-romae-tiny-spirals-rmse") == "worse",
     ),
     # 06, synthetic series
+    (
+        "book/deviations.md",
+        "of what is above the noise ours would be half as much again as the paper's",
+        lambda: (
+            1.3
+            < (mean("synthetic paper mse_noisy") - mean("synthetic paper mse_noisy_gp"))
+            / (paper("table-7-romae-tiny-synthetic-mse") - mean("synthetic paper mse_noisy_gp"))
+            < 1.7
+        ),
+    ),
+    (
+        "book/what_we_found.md",
+        "less in each of the four seeds that both have",
+        lambda: (
+            len(normal := values("position paper mse init=normal")) == 4
+            and (values("position paper mse")[:4] < normal).all()
+        ),
+    ),
     (
         "notebooks/06_synthetic.ipynb",
         "train RoMAE to come within a few per cent of it",
@@ -336,8 +355,28 @@ SAID = (
     ),
     (
         "book/deviations.md",
-        "no: with the read-out of the preset `paper` it moves the error by a few per cent, and away from the paper's.",
-        lambda: 0.01 < prose.change("pendulum paper mse | pixels=true").low / mean("pendulum paper mse") < 0.1,
+        "it moves the error by a few per cent. Taken as a mean it stays ten times the paper's;",
+        lambda: (
+            0.01 < change("pendulum paper mse | pixels=true").low / mean("pendulum paper mse") < 0.1
+            and 9 < mean("pendulum paper mse pixels=true") / paper("table-5-romae-mse") < 11
+        ),
+    ),
+    (
+        "book/deviations.md",
+        "and either agrees.",
+        lambda: all(
+            abs(mean(f"pendulum paper mse_authors {more}") - paper(f"table-5-{SCRIPT}")) < 0.332
+            for more in ("", "pixels=true")
+        ),
+    ),
+    (
+        "book/deviations.md",
+        "where the gradient is not clipped",
+        lambda: (
+            0.005
+            < -change("pendulum paper mse clip=None | schedule=global-cosine").mean / mean("pendulum paper mse")
+            < 0.015
+        ),
     ),
     (
         "book/deviations.md",
@@ -416,8 +455,12 @@ SAID = (
     ),
     (
         "book/deviations.md",
-        "yes: on LSST, with our settings, it is worth more than lies between our score and the paper's.",
-        lambda: -change(f"{LSST} | embedding=fresh").mean > abs(mean(LSST) - paper("table-6-lsst-romae-tiny")),
+        "what it is worth on LSST with our settings is about what lies between our score by Table 12 and the paper's",
+        lambda: (
+            0.8
+            < -change(f"{LSST} | embedding=fresh").mean / (mean(LSST_BY_TABLE) - paper("table-6-lsst-romae-tiny"))
+            < 1.2
+        ),
     ),
     # 11, Tiny ImageNet, and the study of encodings
     (

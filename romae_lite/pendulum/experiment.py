@@ -49,6 +49,13 @@ class Pendulum(Experiment):
             rates=({"lr": 1.3e-3}, {}, {"lr": 1.2e-2}), valid="valid_mse", metric="mse", better="lower",
         ),
     )  # fmt: skip
+    meanings = {
+        "mse": "mean squared error of sine and cosine",
+        "mse_authors": "what the authors' script prints, a hundred times the mse (D25)",
+        "degrees": "mean absolute error of the angle",
+        "mse_blank, mse_seen": "of frames that are nothing but noise, and of the others",
+        "…_mean, …_ridge, …_kalman": "of other predictors on the same clips",
+    }
     deviations = ("D1", "D2", "D6", "D13", "D22", "D23", "D24", "D25", "D43")
 
     epochs: int = setting(50, "passes over the training set", low=1)

@@ -44,6 +44,13 @@ class PhysioNet(Masked):
         ("paper", 5),
         ("paper_tokens", 5),
     )
+    meanings = {
+        "mse": "mean squared error of all hidden values, standardised",
+        "mse_plausible": "without the values that no living adult shows (D21)",
+        "mse_balanced": "mean over channels of their mse, every channel alike",
+        "mse_HR and so on": "of one channel",
+        "…_mean, …_last, …_linear, …_boosted": "of other predictors on the same values",
+    }
     deviations = ("D1", "D2", "D3", "D5", "D6", "D13", "D19", "D20", "D21", "D38", "D39")
 
     epochs: int = setting(200, "passes over the training set", low=1)
@@ -62,10 +69,10 @@ class PhysioNet(Masked):
     )
     channels: str = setting(
         "public", "numbers of the channels: as in the public line of code, or with three neighbours the other way "
-        "round", choices=("public", "ours"), was="ours",
+        "round (D38)", choices=("public", "ours"), was="ours",
     )  # fmt: skip
     descriptors: str = setting(
-        "observed", "age, gender, height and type of unit: always observed (D.9), or hidden like other values (D38)",
+        "observed", "age, gender, height and type of unit: always observed (D.9), or hidden like other values (D39)",
         choices=("observed", "hidden"), was="hidden",
     )  # fmt: skip
 

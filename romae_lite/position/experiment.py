@@ -51,6 +51,13 @@ class Position(Experiment):
         ("paper", 5, {"size": "small"}),
         ("paper", 5, {"size": "base"}),
     )
+    meanings = {
+        "mse_differences": "what is left of the mse once each sample's mean error is taken away",
+        "follows_shift": "how far the answers move when everything but [CLS] and a pinned anchor moves, as a share: 0 "
+        "where only differences are seen, near 1 where the place is known",
+        "mse_mean": "of always naming the middle of the range",
+        "mse_relative": "the best possible for who sees differences only",
+    }
     deviations = ("D1", "D2", "D6", "D7", "D13", "D15", "D43")
 
     epochs: int = setting(10, "passes over the training set", low=1)
