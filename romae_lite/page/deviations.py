@@ -23,10 +23,10 @@ STYLE = """
 .romae-deviations{overflow-x:auto}
 .romae-deviations table{table-layout:fixed;width:100%;min-width:34em;font-size:.8em}
 .romae-deviations :is(th,td){overflow-wrap:break-word}
-.romae-deviations col:nth-child(1){width:19%}
-.romae-deviations col:nth-child(2){width:29%}
-.romae-deviations col:nth-child(3){width:11%}
-.romae-deviations col:nth-child(4){width:21%}
+.romae-deviations col:nth-child(1){width:16%}
+.romae-deviations col:nth-child(2){width:27%}
+.romae-deviations col:nth-child(3){width:10%}
+.romae-deviations col:nth-child(4){width:28%}
 .romae-deviations td>.line{display:block}
 .romae-deviations .romae-flag{margin-right:.4em}
 .romae-deviations th button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;
