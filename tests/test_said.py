@@ -79,6 +79,7 @@ BEFORE, COARSE = "init=torch dropout_at=head rounding=nearest", " precision=bf16
 LSST, EPILEPSY = "uea best accuracy dataset=LSST", "uea best accuracy dataset=Epilepsy"
 SERIES = "synthetic best mse_noisy n_train=32000"
 CURVES = "elasticc small f1_macro lr=0.024 pretrain_lr=0.015"
+NAMED = "elasticc small f1_macro encoding=mixed lr=0.0027 pretrain_lr=0.0017"
 PICTURES = "tiny_imagenet small f1_macro"
 SCRIPT = "romae-as-the-script-prints-it-mse"
 
@@ -487,6 +488,32 @@ SAID = (
         "book/encodings.md",
         "where a position is a band and a time, it is RoPE that loses",
         lambda: change(f"{CURVES} | encoding=absolute lr=0.008 pretrain_lr=0.005").low > 0,
+    ),
+    (
+        "book/encodings.md",
+        "RoPE on time with the band added is ahead of RoPE on both as well",
+        lambda: all(
+            change(f"{CURVES} {unit} | encoding=mixed lr=0.0027 pretrain_lr=0.0017").low > 0
+            for unit in ("", "position_scale=0.32")
+        ),
+    ),
+    (
+        "book/encodings.md",
+        "five seeds cannot tell from nothing. An added code says *which* band",
+        lambda: (
+            no_difference(f"{NAMED} | encoding=absolute lr=0.008 pretrain_lr=0.005")
+            and no_difference(f"{NAMED} position_scale=0.32 | encoding=absolute lr=0.0027 pretrain_lr=0.0017")
+        ),
+    ),
+    (
+        "book/what_we_found.md",
+        "Two thirds of that come with adding the band alone",
+        lambda: (
+            0.6
+            < change(f"{CURVES} | encoding=mixed lr=0.0027 pretrain_lr=0.0017").mean
+            / change(f"{CURVES} | encoding=absolute lr=0.008 pretrain_lr=0.005").mean
+            < 0.75
+        ),
     ),
 )
 
