@@ -59,8 +59,8 @@ from .training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_b
 from .units import typical
 
 # Held out: of so many series the standard error of an accuracy is up to 7 points, of so many points that of an error
-# a tenth of it, and more with fewer.
-FEW = 50
+# a tenth of it, and more with fewer. What is better on each of so many other series is so by chance once in 32 times.
+FEW, FEW_SERIES = 50, 5
 
 # What the model eats ------------------------------------------------------------------------------------------------
 
@@ -335,7 +335,7 @@ class Interpolator(_Saved):
         total = sum(len(v) for v, _ in series)
         if total < 20 or max(len(v) for v, _ in series) < 2:
             raise ValueError(f"X has {total} values in {len(series)} series; 20 are needed, two of them in one series")
-        train, choose, report = _held_out(series, self.seed)
+        train, choose, report, apart = _held_out(series, self.seed, self.window)
         windows = [w for s in train for w in _cut(*s, self.window) if len(w[0]) > 1]
         data = collate(windows)
         axes, channels = data.positions.shape[-1], len(self.standard_.channels)
@@ -377,7 +377,7 @@ class Interpolator(_Saved):
         self.stretch_ = float(np.quantile(z, 0.6827)) if len(z) >= 20 else 1.0
         self._measure(report)
         self.report_ |= {
-            "series": len(series), "values": total, "windows": len(data), "steps": self.history_[-1]["step"],
+            "series": len(series), "apart": apart, "values": total, "windows": len(data), "steps": self.history_[-1]["step"],
             "most_steps": recipe.epochs * -(-len(data) // self.batch), "parameters": count_parameters(self.model_),
             "span": span, "base": config.positions.base, "size": f"{shape.dim}x{shape.heads}x{shape.depth}x{shape.ff}",
             "seconds": time.monotonic() - began,
@@ -431,10 +431,11 @@ class Interpolator(_Saved):
         return (mean, deviation) if each else (np.stack(mean), np.stack(deviation))
 
     def score(self, X=None, scale: Scale | None = None) -> float:
-        """R²: the share of the variance explained where a random half of every series is hidden; 1 at best."""
+        """R²: the share of the variance explained where a random half of every series is hidden, window by window; 1 at
+        best."""
         tokens, scale = self._asked_of(X, scale)
         series = [s for s in _series(self.standard_.stated(tokens, scale)) if len(s[0]) > 1]
-        y, mean, _ = map(np.concatenate, zip(*self._answers(_hidden(series, self.seed, 0.5)), strict=True))
+        y, mean, _ = map(np.concatenate, zip(*self._answers(_hidden(series, self.seed, self.window, 0.5)), strict=True))
         return float(1 - np.mean((y - mean) ** 2) / np.var(y))
 
     def summary(self) -> str:
@@ -574,10 +575,12 @@ class Interpolator(_Saved):
         r = self.report_
         words = "in the data's unit" if r["in_units"] else "in deviations of a channel"
         lost = "" if r["romae"] < r["linear"] else "\n          straight lines do as well or better: use them"
-        if r["points"] < FEW:
-            lost = f"\n          {r['points']} points are too few to choose by"
+        apart = r.get("apart", 0)  # files of before do not say
+        points = f"{r['points']} points" + (f" of {apart} series" if apart else "")
+        if r["points"] < FEW or 0 < apart < FEW_SERIES:
+            lost = f"\n          {points} are too few to choose by"
         return (
-            f"held out  {r['points']} points, root mean square error {words}:\n"
+            f"held out  {points}, root mean square error {words}:\n"
             f"          linear interpolation {r['linear']:.3g}, RoMAE {r['romae']:.3g}{lost}\n"
             f"band      {r['in_68']:.0%} of them in the 68 % band, {r['in_95']:.0%} in the 95 % band"
         )
@@ -608,21 +611,23 @@ def _places(when: Tensor, channel: int, channels: int) -> Tensor:
     return torch.stack((when, torch.full_like(when, channel)), dim=-1)
 
 
-def _hidden(series: list, seed: int, ratio=(0.1, 0.9)) -> list[tuple]:
-    """Each series with a part of it hidden, as pairs (visible, hidden)."""
-    batch, generator = collate(series), seeded(seed, 6)
+def _hidden(series: list, seed: int, window: int, ratio=(0.1, 0.9)) -> list[tuple]:
+    """Each series with a part of it hidden, as pairs (visible, hidden): in pieces no longer than a window, as in
+    training. Of a whole long series most of what `gaps` hides would lie far from all that is seen."""
+    pieces = [part for s in series for part in zip(*(a.tensor_split(-(-len(a) // window)) for a in s), strict=True)]
+    batch, generator = collate(pieces), seeded(seed, 6)
     mask = hide(batch.real, ratio=ratio, generator=generator) if isinstance(ratio, float) else gaps(batch, generator)
     found = []
-    for (v, x), h in zip(series, mask, strict=True):
+    for (v, x), h in zip(pieces, mask, strict=True):
         h = h[: len(v)]
         found.append(((v[~h], x[~h]), (v[h], x[h])))
     return found
 
 
-def _held_out(series: list, seed: int) -> tuple[list, list, list]:
-    """What to train on; what chooses and what reports, as pairs (visible, hidden).
+def _held_out(series: list, seed: int, window: int) -> tuple[list, list, list, int]:
+    """What to train on; what chooses and what reports, as pairs (visible, hidden); how many series report alone.
 
-    Of ten series and more a tenth each, at most 500, with random gaps; of fewer about a tenth of the points each, in
+    Of ten series and more a tenth each, at most 500, with random gaps in their windows; of fewer about a tenth of the points each, in
     stretches of one to eight, drawn anew until there are some of either kind.
     """
     rng = np.random.default_rng([seed, 7])
@@ -632,8 +637,9 @@ def _held_out(series: list, seed: int) -> tuple[list, list, list]:
         choose, report, train = order[:part], order[part : 2 * part], order[2 * part :]
         return (
             [series[i] for i in train],
-            _hidden([series[i] for i in choose], mixed(seed, 1)),
-            _hidden([series[i] for i in report], mixed(seed, 2)),
+            _hidden([series[i] for i in choose], mixed(seed, 1), window),
+            _hidden([series[i] for i in report], mixed(seed, 2), window),
+            part,
         )
     for _ in range(1000):
         train, pairs = [], ([], [])
@@ -649,7 +655,7 @@ def _held_out(series: list, seed: int) -> tuple[list, list, list]:
                 if (role == k).any():
                     pairs[k - 1].append((seen, (v[role == k], x[role == k])))
         if all(pairs):
-            return train, *pairs
+            return train, *pairs, 0
     raise ValueError(f"X has {sum(len(v) for v, _ in series)} values; too few of a series to hold some out")
 
 

@@ -100,6 +100,21 @@ def test_new_tables_are_restated_in_the_model_s_units(table, fitted):
     np.testing.assert_allclose(model.predict(own, its, at=AT)[0], model.predict(at=AT, id="w3")[0], atol=1e-4)
 
 
+def test_long_series_are_held_out_as_they_are_trained_on():
+    """Sixteen series of four windows, whose wave is soon learnt: early stopping must not take a model of the start, nor
+    the report grade a harder task. The errors are computed here, at every twentieth point."""
+    rng = np.random.default_rng(2)
+    t = np.sort(rng.uniform(0, 400, (16, 400)), axis=1)
+    y = np.sin(2 * np.pi * (t / 40 + rng.random((16, 1)))) + rng.normal(0, 0.02, t.shape)
+    model = Interpolator(steps=150, verbose=False, size="32x2x1x64", device="cpu").fit(list(zip(t, y, strict=True)))
+    lost = np.arange(5, 400, 20)
+    mean, _ = model.predict([(np.delete(a, lost), np.delete(b, lost)) for a, b in zip(t, y, strict=True)],
+                            at=list(t[:, lost]))  # fmt: skip
+    assert np.sqrt(np.mean((np.array(mean) - y[:, lost]) ** 2)) < 0.2
+    assert model.score() > 0.9
+    assert "points of 2 series are too few to choose by" in model.summary()
+
+
 def test_long_series_are_seen_through_windows():
     t = np.sort(np.random.default_rng(2).uniform(0, 400, 500))
     model = Interpolator(window=24, steps=30, **TINY).fit([(t, np.sin(t))])
