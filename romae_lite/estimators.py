@@ -377,8 +377,8 @@ class Interpolator(_Saved):
         self.stretch_ = float(np.quantile(z, 0.6827)) if len(z) >= 20 else 1.0
         self._measure(report)
         self.report_ |= {
-            "series": len(series), "apart": apart, "values": total, "windows": len(data), "steps": self.history_[-1]["step"],
-            "most_steps": recipe.epochs * -(-len(data) // self.batch), "parameters": count_parameters(self.model_),
+            "series": len(series), "apart": apart, "values": total, "windows": len(data),
+            "steps": self.history_[-1]["step"], "most_steps": recipe.epochs * -(-len(data) // self.batch), "parameters": count_parameters(self.model_),
             "span": span, "base": config.positions.base, "size": f"{shape.dim}x{shape.heads}x{shape.depth}x{shape.ff}",
             "seconds": time.monotonic() - began,
         }  # fmt: skip
@@ -431,8 +431,7 @@ class Interpolator(_Saved):
         return (mean, deviation) if each else (np.stack(mean), np.stack(deviation))
 
     def score(self, X=None, scale: Scale | None = None) -> float:
-        """R²: the share of the variance explained where a random half of every series is hidden, window by window; 1 at
-        best."""
+        """R²: the share of the variance explained where a random half of every window is hidden; 1 at best."""
         tokens, scale = self._asked_of(X, scale)
         series = [s for s in _series(self.standard_.stated(tokens, scale)) if len(s[0]) > 1]
         y, mean, _ = map(np.concatenate, zip(*self._answers(_hidden(series, self.seed, self.window, 0.5)), strict=True))
@@ -627,8 +626,8 @@ def _hidden(series: list, seed: int, window: int, ratio=(0.1, 0.9)) -> list[tupl
 def _held_out(series: list, seed: int, window: int) -> tuple[list, list, list, int]:
     """What to train on; what chooses and what reports, as pairs (visible, hidden); how many series report alone.
 
-    Of ten series and more a tenth each, at most 500, with random gaps in their windows; of fewer about a tenth of the points each, in
-    stretches of one to eight, drawn anew until there are some of either kind.
+    Of ten series and more a tenth each, at most 500, with random gaps in their windows; of fewer about a tenth of the
+    points each, in stretches of one to eight, drawn anew until there are some of either kind.
     """
     rng = np.random.default_rng([seed, 7])
     long = [i for i, (v, _) in enumerate(series) if len(v) > 1]
@@ -678,7 +677,7 @@ class Classifier(ClassifierMixin, _Saved):
 
     pretrain  False: learns the classes only
     size      of the encoder, as `size` takes it; None: by the number of values
-    longest   tokens of a series that are looked at; of longer series every second, third ... one
+    longest   tokens of a series that are looked at; of longer series every second, third ... one of each channel
     steps     of each of the two stages, rounded to whole passes over the series (one at least); None: 300 to 1000, by
               the number of series
     lr        peak learning rate, of Muon
@@ -834,8 +833,10 @@ class Classifier(ClassifierMixin, _Saved):
         """What the model gets: standardised, in order of time, from time 0, thinned where too long."""
         samples = []
         for v, x in _series(self.standard_.stated(tokens, scale)):
-            every = -(-len(v) // self.longest)
-            samples.append(_from_zero(v[::every], x[::every]))
+            every, kept = -(-len(v) // self.longest), torch.zeros(len(v), dtype=torch.bool)
+            for c in range(len(self.standard_.channels)):  # of all in turn: of two measured together one would go
+                kept[(x[:, 1:].long() == c).all(1).nonzero()[::every]] = True
+            samples.append(_from_zero(v[kept], x[kept]))
         data = collate(samples)
         if data.values.shape[-1] > 1:
             return data

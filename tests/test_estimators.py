@@ -197,6 +197,22 @@ def test_the_simple_method_is_scored_on_new_series_too():
         assert low <= model.fit(tokens, scale=scale).score_simple(new, scale=its) <= high
 
 
+def test_a_long_wide_table_is_thinned_channel_by_channel():
+    """Two columns of a hundred times make 200 tokens, more than the 192 that are looked at; the class is the second's
+    mean, three of its deviations away."""
+    rng = np.random.default_rng(0)
+
+    def wide(n):
+        kind = np.repeat(np.arange(n) % 2, 100)
+        frame = {"id": np.repeat(np.arange(n), 100), "t": np.tile(np.arange(100.0), n), "kind": kind}
+        frame |= {"a": rng.normal(size=100 * n), "b": rng.normal(size=100 * n) + 3 * kind}
+        return romae.from_table(frame, id="id", time="t", value=["a", "b"], label="kind")
+
+    (tokens, scale), (new, its) = wide(40), wide(40)
+    model = Classifier(steps=60, pretrain=False, holdout=0, **TINY).fit(tokens, scale=scale)
+    assert model.score(new, scale=its) > 0.95
+
+
 EXPECTED = {
     "check_n_features_in_after_fitting": "a series has no features to count, and may be as long as it likes",
     "check_n_features_in": "the same",
