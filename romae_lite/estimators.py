@@ -219,15 +219,28 @@ def gaps(batch: Tokens, generator: torch.Generator) -> Tensor:
     return torch.where(torch.rand(rows, 1, generator=generator) < 0.5, stretch, scattered)
 
 
-def _level(values: Tensor, channel: Tensor, visible: Tensor, channels: int) -> Tensor:
-    """(B, N, 1): the mean of the visible values of each token's channel; 0 where it has none."""
+def _level(values: Tensor, channel: Tensor, visible: Tensor, channels: int, shared: float = 0.0) -> Tensor:
+    """(B, N, 1): the mean of the visible values of each token's channel; where it has none, `shared` times the mean of
+    all that is visible."""
     level = torch.zeros_like(values)
+    mean = lambda seen: (values[..., 0] * seen).sum(1) / seen.sum(1).clamp(min=1)  # (B,)  # noqa: E731
+    others = shared * mean(visible)
     for c in range(channels):
         mine = channel == c
         seen = visible & mine
-        mean = (values[..., 0] * seen).sum(1) / seen.sum(1).clamp(min=1)  # (B,)
-        level[..., 0] += mine * mean[:, None]
+        level[..., 0] += mine * torch.where(seen.any(1), mean(seen), others)[:, None]
     return level
+
+
+def _sharing(data: Tokens, channels: int) -> float:
+    """How much of the others' mean a channel's values have, by least squares: 0 where levels have nothing in common, 1
+    where they are the same."""
+    channel, pairs = _channel(data), []
+    for c in range(channels):
+        mine = data.real & (channel == c)
+        pairs.append((_level(data.values, channel, data.real & ~mine, channels, 1.0)[mine], data.values[mine]))
+    others, own_ = (torch.cat(part).double() for part in zip(*pairs, strict=True))
+    return float(((others * own_).sum() / (others**2).sum().clamp(min=1e-12)).clamp(0, 1))
 
 
 class _Best:
@@ -310,7 +323,8 @@ class Interpolator(_Saved):
     After fit: model_ (a `RoMAE`), standard_ (units), history_, report_ (errors and coverage on held-out points).
     """
 
-    KEPT = (*_Saved.KEPT, "local_", "stretch_")
+    KEPT = (*_Saved.KEPT, "local_", "shared_", "stretch_")
+    shared_ = 0.0  # files of before do not say
     _data = None  # the series of the fit, with their scale: not saved
 
     def __init__(self, *, size=None, window=96, steps=None, lr=5e-3, batch=32, local=None, seed=0, device=None,
@@ -378,9 +392,9 @@ class Interpolator(_Saved):
         self._measure(report)
         self.report_ |= {
             "series": len(series), "apart": apart, "values": total, "windows": len(data),
-            "steps": self.history_[-1]["step"], "most_steps": recipe.epochs * -(-len(data) // self.batch), "parameters": count_parameters(self.model_),
-            "span": span, "base": config.positions.base, "size": f"{shape.dim}x{shape.heads}x{shape.depth}x{shape.ff}",
-            "seconds": time.monotonic() - began,
+            "steps": self.history_[-1]["step"], "most_steps": recipe.epochs * -(-len(data) // self.batch),
+            "parameters": count_parameters(self.model_), "span": span, "base": config.positions.base,
+            "size": f"{shape.dim}x{shape.heads}x{shape.depth}x{shape.ff}", "seconds": time.monotonic() - began,
         }  # fmt: skip
         if self.verbose:
             print(self._line())
@@ -396,7 +410,8 @@ class Interpolator(_Saved):
         id        of the one series that is meant, as in the table
 
         Returns two arrays: (M,) of one series, (B, M) of several, two lists where `at` is one. What is asked together
-        does not matter. UserWarning for times outside a series: nothing there was learnt.
+        does not matter. UserWarning for times before the first or after the last value of the channel in a series:
+        nothing there was learnt; and for series without any.
         """
         tokens, scale = self._asked_of(X, scale)
         if len(self.standard_.channels) > 1 or channel is not None:
@@ -411,16 +426,26 @@ class Interpolator(_Saved):
         each = isinstance(at, list) and len(at) > 0 and np.ndim(at[0]) == 1
         if each and len(at) != len(which):
             raise ValueError(f"at has {len(at)} arrays of times; there are {len(which)} series")
-        asked, outside = [], 0
+        asked, outside, bare = [], 0, 0
         for i, b in enumerate(which):
             when = self._positions(scale, b, at[i] if each else at)
-            times = series[b][1][:, 0]
-            outside += int(((when < times[0] - 1e-9) | (when > times[-1] + 1e-9)).sum())
+            times = series[b][1][_of_channel(series[b][1], c), 0]
+            if len(times):
+                outside += int(((when < times[0] - 1e-9) | (when > times[-1] + 1e-9)).sum())
+            else:
+                bare += 1
             asked.append(_places(when, c, len(self.standard_.channels)))
         if outside:
             warnings.warn(
                 f"{outside} of {sum(map(len, asked))} times lie before the first or after the last value of their "
-                "series: nothing was learnt there, and neither mean nor band can be trusted",
+                f"series{'' if channel is None else f' in channel {channel!r}'}: nothing "
+                "was learnt there, and neither mean nor band can be trusted",
+                stacklevel=2,
+            )
+        if bare:
+            warnings.warn(
+                f"{bare} of {len(which)} series have no value of channel {channel!r}: what is answered comes from "
+                "their other channels",
                 stacklevel=2,
             )
         answers = self._ask([series[b] for b in which], asked)
@@ -483,9 +508,13 @@ class Interpolator(_Saved):
         self._check_shared()
 
     def _fix_level(self, data: Tokens, channels: int) -> None:
-        """Whether windows have levels of their own, and the deviation around them."""
-        around = data.values - _level(data.values, _channel(data), data.real, channels)
-        total, within = (float(v[data.real].double().var(correction=0)) for v in (data.values, around))
+        """Whether windows have levels of their own, and the deviation around them: of values that the level is not made
+        of, since one that is alone in its channel is its own mean."""
+        self.shared_ = _sharing(data, channels)
+        hidden = gaps(data, seeded(self.seed, 8))
+        level = _level(data.values, _channel(data), data.real & ~hidden, channels, self.shared_)
+        total = float(data.values[hidden].double().var(correction=0))
+        within = float((data.values - level)[hidden].double().square().mean())
         self.local_ = within < 0.5 * total if self.local is None else self.local
         self.within_ = max(within, 1e-12) ** 0.5 if self.local_ else 1.0
 
@@ -493,7 +522,8 @@ class Interpolator(_Saved):
         """The batch around its level, where it has one, and that level, (B, N, 1)."""
         if not self.local_:
             return batch, torch.zeros_like(batch.values)
-        level = _level(batch.values, _channel(batch), batch.real & ~hidden, len(self.standard_.channels))
+        channels = len(self.standard_.channels)
+        level = _level(batch.values, _channel(batch), batch.real & ~hidden, channels, self.shared_)
         return batch.carrying((batch.values - level) / self.within_), level
 
     @torch.no_grad()
@@ -589,7 +619,8 @@ class Interpolator(_Saved):
         if not np.size(times):
             raise ValueError("at holds no time; ask for one at least")
         if scale is None:
-            found = torch.from_numpy(seconds("at", times)[0]) / self.standard_.unit
+            # multiplied as `stated` does: at 1.7e9 seconds a quotient is another number, outside its own series
+            found = torch.from_numpy(seconds("at", times)[0]) * (1 / self.standard_.unit)
         else:
             found = scale.positions(sample, times, scale.channels[0], "at")[:, 0] * (scale.unit / self.standard_.unit)
         return found
@@ -602,6 +633,11 @@ def _series(tokens: Tokens) -> list[tuple[Tensor, Tensor]]:
         order = positions[real][:, 0].argsort(stable=True)
         found.append((values[real][order], positions[real][order]))
     return found
+
+
+def _of_channel(positions: Tensor, channel: int) -> Tensor:
+    """Which tokens of a series (N, D) are of a channel, (N,) bool: all where positions have no axis of channels."""
+    return (positions[:, 1:].long() == channel).all(1)
 
 
 def _places(when: Tensor, channel: int, channels: int) -> Tensor:
@@ -835,7 +871,7 @@ class Classifier(ClassifierMixin, _Saved):
         for v, x in _series(self.standard_.stated(tokens, scale)):
             every, kept = -(-len(v) // self.longest), torch.zeros(len(v), dtype=torch.bool)
             for c in range(len(self.standard_.channels)):  # of all in turn: of two measured together one would go
-                kept[(x[:, 1:].long() == c).all(1).nonzero()[::every]] = True
+                kept[_of_channel(x, c).nonzero()[::every]] = True
             samples.append(_from_zero(v[kept], x[kept]))
         data = collate(samples)
         if data.values.shape[-1] > 1:

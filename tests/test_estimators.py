@@ -137,6 +137,50 @@ def test_channels_have_units_of_their_own():
         model.predict(at=[3.5])
 
 
+def channels_of(kinds: np.ndarray, noise: float, rng: np.random.Generator, points: int = 1) -> pd.DataFrame:
+    """Series whose channels lie at levels of their own, (n, C), with so many points each."""
+    (n, c), each = kinds.shape, kinds.shape[1] * points
+    return pd.DataFrame({
+        "id": np.repeat(np.arange(n), each), "c": np.tile(np.repeat(list("abcde")[:c], points), n),
+        "t": np.tile(np.arange(each) / 3, n), "y": np.repeat(kinds, points) + noise * rng.normal(size=n * each),
+    })  # fmt: skip
+
+
+COLUMNS = dict(id="id", time="t", channel="c", value="y")
+
+
+def test_one_value_of_each_channel_is_no_level_of_itself():
+    """Five channels, each measured once, tell a common level with noise of 0.3; the best guess of one from the other
+    four is off by 0.3 sqrt(1 + 1/4) = 0.34."""
+    rng = np.random.default_rng(1)
+    level = rng.normal(size=(100, 1)).repeat(5, axis=1)
+    model = Interpolator(steps=60, **TINY).fit(*romae.from_table(channels_of(level, 0.3, rng), **COLUMNS))
+    assert model.within_ > 0.1 and model.report_["in_95"] > 0.8 and model.report_["romae"] < 0.5
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_channel_without_values_takes_the_level_of_the_others_if_it_was_theirs(shared):
+    """Levels scatter by 3. Shared, those of b follow from a to much better than 1; of their own they cannot be told,
+    and the best answer is their mean, 0."""
+    rng = np.random.default_rng(2)
+
+    def levels(n):
+        level = 3 * rng.normal(size=(n, 2))
+        return level[:, [0, 0]] if shared else level
+
+    model = Interpolator(steps=60, **TINY).fit(*romae.from_table(channels_of(levels(60), 0.3, rng, 8), **COLUMNS))
+    level = levels(25)
+    new = channels_of(level, 0.3, rng, 8)
+    with pytest.warns(UserWarning, match="25 of 25 series have no value of channel 'b'"):
+        mean, _ = model.predict(*romae.from_table(new[new.c == "a"], **COLUMNS), at=[2.0], channel="b")
+    error = np.sqrt(np.mean((mean[:, 0] - level[:, 1]) ** 2))
+    assert error < 0.7 if shared else error < 1.2 * np.sqrt(np.mean(level[:, 1] ** 2))
+    a = new[new.c == "a"]
+    both = pd.concat([new[new.t < 3], a.assign(t=a.t + 5)])  # goes on in a alone
+    with pytest.warns(UserWarning, match="50 of 50 times lie before the first or after the last .* in channel 'b'"):
+        model.predict(*romae.from_table(both, **COLUMNS), at=[6.0, 6.5], channel="b")
+
+
 def test_gaps_hide_what_they_should():
     batch = collate([(np.zeros((n, 1)), np.arange(n, dtype=float)[:, None]) for n in (20, 12, 2) * 20])
     hidden = gaps(batch, torch.Generator().manual_seed(0))
@@ -358,6 +402,15 @@ def test_the_unit_is_a_channel_s_own_without_a_scale_as_with_one():
     model = Interpolator(steps=1, **TINY).fit(romae.from_table(frame, unit=1.0, **columns)[0])
     assert model.standard_.unit == pytest.approx(5.0)
     assert romae.from_table(frame, **columns)[1].unit == pytest.approx(5.0)
+
+
+def test_a_series_own_times_are_inside_it():
+    """Also in seconds since 1970."""
+    t = 1.7e9 + np.cumsum(np.random.default_rng(0).uniform(1, 5, 200))
+    model = Interpolator(steps=1, **TINY).fit([(t, np.sin(t))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(at=t[[0, 100, -1]])
 
 
 def test_says_where_it_knows_nothing(fitted):
