@@ -152,7 +152,11 @@ def from_table(
     count = np.bincount(kind)
     mean = np.bincount(kind, number) / count
     deviation = np.sqrt(np.bincount(kind, (number - mean[kind]) ** 2) / count)
-    for c in np.flatnonzero(deviation <= 1e-12 * np.abs(mean)):
+    low, high = np.full(len(count), np.inf), np.full(len(count), -np.inf)
+    np.minimum.at(low, kind, number)
+    np.maximum.at(high, kind, number)
+    # of many equal numbers the deviation is what rounding makes of their sum
+    for c in np.flatnonzero(high - low <= 1e-12 * np.maximum(np.abs(low), np.abs(high))):
         notes.append(f"{channels[c]} never varies, and is not divided by its deviation.")
         deviation[c] = 1.0
     start = np.flatnonzero(np.diff(sample, prepend=-1))

@@ -166,6 +166,17 @@ def test_holes_doubles_and_constants():
     assert scale.values(tokens.values[0, :, 0]).tolist() == [7.0, 7.0, 7.0]
 
 
+def test_a_constant_channel_is_one_in_a_large_table_too():
+    """Of so many equal numbers the naive mean is another number, by rounding."""
+    flat = np.full(100_000, 16.7)
+    wave = np.sin(np.arange(100_000.0)) * 1e-6 + 16.7  # varies, by little
+    scale = from_table({"when": np.arange(100_000.0), "flat": flat, "x": wave}, time="when", value=["flat", "x"])[1]
+    assert scale.deviation[0] == 1 and scale.deviation[1] == pytest.approx(1e-6 / np.sqrt(2), rel=1e-3)
+    assert [note for note in scale.notes if "never varies" in note] == [
+        "flat never varies, and is not divided by its deviation."
+    ]
+
+
 def test_labels_are_classes_of_samples():
     frame = table(np.random.default_rng(3))
     kinds = {"s0": "cat", "s1": "dog", "s2": "cat", "s3": "bee"}
