@@ -21,6 +21,7 @@ import torch
 from scipy.sparse import issparse
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pad_sequence
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -124,8 +125,8 @@ def _measured(tokens: Tokens, scale: Scale | None) -> Standard:
     for c in range(len(mean)):
         values = tokens.values[tokens.real & (channel == c)].double().numpy()
         if len(values):
-            mean[c], spread = values.mean(0), values.std(0)
-            deviation[c] = np.where(spread > 1e-12 * np.abs(mean[c]), spread, 1.0)
+            mean[c], varies = values.mean(0), np.ptp(values, axis=0) > 1e-12 * np.abs(values).max(0)
+            deviation[c] = np.where(varies, values.std(0), 1.0)
     # as in `from_table`: within a channel, since two that are measured together say nothing about how fast either is
     times, real = tokens.positions[..., 0].numpy(), tokens.real
     series = [t[mine] for c in range(len(mean)) for t, mine in zip(times, (real & (channel == c)).numpy(), strict=True)]
@@ -133,7 +134,8 @@ def _measured(tokens: Tokens, scale: Scale | None) -> Standard:
 
 
 def _given(X: Any, scale: Scale | None) -> Tokens:
-    """Tokens, from tokens, a list of pairs (times, values), or an array (n, T) of evenly spaced values."""
+    """Tokens, from tokens, a list of pairs (times, values), or an array (n, T) of evenly spaced values: of pairs and
+    arrays in float64, until they are standardised."""
     checks.kind("scale", scale, Scale | None)
     if not isinstance(X, Tokens):
         if scale is not None:
@@ -158,7 +160,8 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
             if not there.any():
                 raise ValueError(f"X[{i}] has no value; leave it out")
             samples.append((values[there], seconds(f"X[{i}], its times,", times[there])[0][:, None]))
-        X = collate(samples)
+        X = collate([(np.zeros_like(v), x) for v, x in samples])
+        X = X.carrying(pad_sequence([torch.from_numpy(v) for v, _ in samples], batch_first=True))
     axes = X.positions.shape[-1]
     if axes > 2:
         raise ValueError(f"X has positions of {axes} axes; series have time, and the number of the channel if several")

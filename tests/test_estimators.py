@@ -361,6 +361,18 @@ def test_padding_of_pairs_is_no_measurement():
     np.testing.assert_array_equal(*found)
 
 
+def test_a_level_far_from_zero_is_no_loss():
+    """1e8 has 8 units between neighbours in float32, and 1e-8 in float64. Pairs are standardised before they are cast,
+    as the values of a table are."""
+    t = np.arange(200.0)
+    y = 1e8 + np.sin(t / 3)
+    near, far = (Interpolator(steps=20, **TINY).fit([(t, v)]) for v in (y - 1e8, y))
+    assert far.standard_.deviation[0, 0] == pytest.approx(np.sin(t / 3).std(), rel=1e-6)
+    for m in (far.predict(at=[50.5, 77.5])[0], far.predict([(t, y)], at=[50.5, 77.5])[0]):
+        np.testing.assert_allclose(m - 1e8, near.predict(at=[50.5, 77.5])[0], atol=1e-3)
+    assert (Interpolator(steps=1, **TINY).fit([(t, np.full(200, 16.7))]).standard_.deviation == 1).all()
+
+
 def test_dates_of_pairs_may_have_any_resolution():
     when = np.datetime64("2024-01-01") + np.arange(60) * np.timedelta64(1, "D")
     model = Interpolator(steps=1, **TINY).fit([(when.astype("datetime64[ns]"), np.sin(np.arange(60.0)))])
