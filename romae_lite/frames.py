@@ -140,6 +140,10 @@ def from_table(
         notes.append(f"{int((~there).sum())} missing values left out of {len(there)}.")
     ids, sample = _numbered(whose[there])
     channels, kind = _numbered(what[there])
+    if len(set(map(str, channels))) < len(channels):
+        raise ValueError(
+            f"{channel} holds {', '.join(map(repr, channels))}; two of these have one name: write them alike"
+        )
     gone = len({*whose.tolist()}) - len(ids)
     if gone:
         notes.append(f"{gone} samples without any value left out.")
@@ -186,7 +190,7 @@ def from_table(
 def _columns(table: Any) -> dict[str, np.ndarray]:
     """Columns by name, as numpy arrays."""
     if isinstance(table, Mapping):
-        found = {name: np.asarray(column) for name, column in table.items()}
+        found = {name: array_of(column) for name, column in table.items()}
         if len({len(column) for column in found.values()}) > 1:
             raise ValueError(f"table has columns of {sorted({len(c) for c in found.values()})} rows; they must agree")
         return found
@@ -207,11 +211,24 @@ def _columns(table: Any) -> dict[str, np.ndarray]:
     return found
 
 
+def array_of(values: Any) -> np.ndarray:
+    """An array. What a mask hides is missing; what a list mixes with text stays what it is, where numpy would make text
+    of all: 'nan' of NaN, and one of 1 and '1'."""
+    if isinstance(values, np.ma.MaskedArray):
+        if values.dtype.kind in "Mm":
+            return values.filled(values.dtype.type("NaT"))
+        return np.where(values.mask, None, values.data.astype(object)) if values.mask.any() else values.data
+    found = np.asarray(values)
+    if found.dtype.kind in "US" and isinstance(values, list | tuple) and not all(isinstance(v, str) for v in values):
+        found = np.array(values, dtype=object)
+    return found
+
+
 def seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
     """Times (N,) as float64, and whether they were dates: then seconds since 1970. Durations are numbers of seconds.
 
     ValueError names what is missing, no time, or not one-dimensional."""
-    times = np.asarray(times)
+    times = array_of(times)
     if times.ndim != 1:
         raise ValueError(f"{name} has shape {times.shape}; times are one-dimensional")
     if (lost := missing(times)).any():
@@ -245,7 +262,7 @@ NO_NUMBERS = str | bytes | np.datetime64 | np.timedelta64  # which numpy calls s
 
 def numeric(name: str, column: Any) -> np.ndarray:
     """A column of numbers, float64, NaN where one is missing."""
-    column = np.asarray(column)
+    column = array_of(column)
     if column.dtype.kind not in "biuf":
         found = np.full(len(column), np.nan)
         for i, item in enumerate(column.tolist()):

@@ -177,6 +177,27 @@ def test_a_constant_channel_is_one_in_a_large_table_too():
     ]
 
 
+def test_mixed_lists_stay_what_they_are():
+    """numpy makes text of all: 'nan' of NaN, and one of 1 and '1'."""
+    frame = {"when": [0, 1, 2, 3], "x": [1.0, 2.0, 3.0, 4.0], "who": ["a", 1, 2, "1"], "what": ["u", "u", "v", np.nan]}
+    assert from_table(frame, id="who", **WHEN)[1].ids == ("a", 1, 2, "1")
+    assert from_table(frame, id="who", label="what", **WHEN)[1].labels == ("u", "v")
+    with pytest.raises(ValueError, match="what of row 3 is missing"):
+        from_table(frame, channel="what", **WHEN)
+    with pytest.raises(ValueError, match="who holds 'a', 1, 2, '1'; two of these have one name"):
+        from_table(frame, channel="who", **WHEN)
+
+
+def test_what_a_mask_hides_is_missing():
+    hidden = [False, True, False]
+    for column in ([1.0, -9999.0, 3.0], [1, -9999, 3]):
+        scale = from_table({"when": [0, 1, 2], "x": np.ma.masked_array(column, hidden)}, **WHEN)[1]
+        assert scale.mean == 2 and "1 missing values left out of 3." in scale.notes
+    days = np.ma.masked_array(np.array(["2024-01-01"] * 3, "datetime64[ns]"), hidden)
+    with pytest.raises(ValueError, match="when of row 1 is missing"):
+        from_table({"when": days, "x": [1, 2, 3]}, **WHEN)
+
+
 def test_labels_are_classes_of_samples():
     frame = table(np.random.default_rng(3))
     kinds = {"s0": "cat", "s1": "dog", "s2": "cat", "s3": "bee"}

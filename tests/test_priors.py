@@ -225,6 +225,8 @@ def test_gaps_dates_and_default_places(model):
     mean, deviation = fill(t, gaps, model=model)
     expected = fill(np.delete(t, [4, 11]), np.delete(y, [4, 11]), t, model=model)
     assert len(mean) == 20 and np.array_equal(mean, expected[0]) and np.array_equal(deviation, expected[1])
+    masked = np.ma.masked_array(np.where(np.isnan(gaps), -9999, y), np.isnan(gaps))
+    assert np.array_equal(fill(t, masked, model=model)[0], mean)
     dates = np.datetime64("2024-03-01") + (t * 86_400).astype("timedelta64[s]")
     whole = (t * 86_400).astype(int)
     np.testing.assert_allclose(

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from ..frames import alike, numeric, seconds
+from ..frames import alike, array_of, numeric, seconds
 from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
@@ -79,8 +79,8 @@ def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.nd
 
 def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points sorted by time, without gaps, and the places that are asked, all float64."""
-    times, y = np.asarray(times), np.asarray(values)
-    at = times if at is None else np.asarray(at)
+    times, y = array_of(times), array_of(values)
+    at = times if at is None else array_of(at)
     if not at.size:
         raise ValueError("at holds no time; ask for one at least")
     if times.dtype.kind == at.dtype.kind == "M" and times.size:  # durations: float64 since 1970 ends at a microsecond
