@@ -38,7 +38,7 @@ from . import checks
 from .batching import by_length, trim
 from .devices import device_of, sent
 from .fast import Fast
-from .frames import Scale, missing, own, seconds
+from .frames import Scale, array_of, missing, own, seconds
 from .masking import hide, split, take
 from .model import (
     BANDS,
@@ -143,11 +143,11 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
         if hasattr(X, "__array__") or issparse(X):
             X = [(np.arange(len(row)), row) for row in check_array(X, ensure_all_finite="allow-nan")]
         pairs = list(X)
-        samples = []
+        samples, lost, rows = [], 0, 0
         for i, pair in enumerate(pairs):
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)")
-            times, values = np.asarray(pair[0]), np.asarray(pair[1], dtype=np.float64)
+            times, values = array_of(pair[0]), array_of(pair[1]).astype(np.float64)
             if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
                 raise ValueError(
                     f"X[{i}] has times of shape {times.shape} and values of shape {values.shape}; they must be (N,) "
@@ -159,7 +159,14 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
             there = ~np.isnan(values).any(1)
             if not there.any():
                 raise ValueError(f"X[{i}] has no value; leave it out")
+            lost, rows = lost + int((~there & ~np.isnan(values).all(1)).sum()), rows + len(values)
             samples.append((values[there], seconds(f"X[{i}], its times,", times[there])[0][:, None]))
+        if lost:
+            warnings.warn(
+                f"{lost} of {rows} rows of X lack some of their values (NaN) and are left out whole; `from_table` "
+                "makes a token of each value that is there",
+                stacklevel=3,
+            )
         X = collate([(np.zeros_like(v), x) for v, x in samples])
         X = X.carrying(pad_sequence([torch.from_numpy(v) for v, _ in samples], batch_first=True))
     axes = X.positions.shape[-1]
@@ -742,6 +749,7 @@ class Classifier(ClassifierMixin, _Saved):
 
     def fit(self, X, y=None, scale: Scale | None = None) -> "Classifier":
         """X: tokens with their scale, as `from_table` gives them; a list of pairs (times, values); or an array (n, T).
+        Values are (N,) or (N, P); rows with a NaN are left out, with a UserWarning where that loses others.
 
         y: classes (n,), None or NaN where unknown; None altogether: those of the table. ValueError for fewer than two
         classes."""
@@ -756,7 +764,8 @@ class Classifier(ClassifierMixin, _Saved):
             raise ValueError(f"y has {len(self.classes_)} class; telling classes apart takes two")
         self.standard_ = _measured(tokens, scale)
         self.within_ = None  # the deviation around a series' mean, once it is measured
-        data = self._seen(tokens, scale)
+        series = _series(self.standard_.stated(tokens, scale))
+        data, simple = self._seen(series), _statistics(series, len(self.standard_.channels))
         rows, held = np.flatnonzero(known), np.empty(0, dtype=int)
         label = np.full(len(tokens), -1)
         label[rows] = code
@@ -785,9 +794,9 @@ class Classifier(ClassifierMixin, _Saved):
                         "steps": self.history_[-1]["step"],
                         "parameters": count_parameters(self.model_), "base": config.positions.base}  # fmt: skip
         self.simple_ = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-        self.simple_.fit(_statistics(data[rows]), label[rows])
+        self.simple_.fit(simple[rows], label[rows])
         if len(held):
-            self._measure(data, rows, held, label)
+            self._measure(data, simple, rows, held, label)
         self.report_["seconds"] = time.monotonic() - began
         if self.verbose:
             print(self._line())
@@ -796,7 +805,7 @@ class Classifier(ClassifierMixin, _Saved):
     def predict_proba(self, X, scale: Scale | None = None) -> np.ndarray:
         """Probabilities (n, K) of `classes_`."""
         check_is_fitted(self, "model_")
-        return self._probabilities(self._seen(_given(X, scale), scale))
+        return self._probabilities(self._seen(_series(self.standard_.stated(_given(X, scale), scale))))
 
     def predict(self, X, scale: Scale | None = None) -> np.ndarray:
         """The most probable class of each series, (n,)."""
@@ -810,14 +819,16 @@ class Classifier(ClassifierMixin, _Saved):
         return float((self.predict(X, scale)[known] == names[known]).mean())
 
     def score_simple(self, X, y=None, scale: Scale | None = None) -> float:
-        """Accuracy of the simple method of `summary` on other series: logistic regression on how many values a series
-        has, how long it is, and how its values and their steps are distributed, from the same labelled series."""
+        """Accuracy of the simple method of `summary` on other series: logistic regression on how long a series is and,
+        channel by channel, how many values it has and how these and their steps are distributed, from the same labelled
+        series."""
         check_is_fitted(self, "model_")
         if not hasattr(self, "simple_"):
             raise ValueError("this classifier was loaded from a file, which holds RoMAE alone; fit it to have both")
         tokens = _given(X, scale)
         known, names = self._truth(tokens, y, scale)
-        found = np.asarray(self.classes_)[self.simple_.predict(_statistics(self._seen(tokens, scale)))]
+        simple = _statistics(_series(self.standard_.stated(tokens, scale)), len(self.standard_.channels))
+        found = np.asarray(self.classes_)[self.simple_.predict(simple)]
         return float((found[known] == names[known]).mean())
 
     def summary(self) -> str:
@@ -861,17 +872,23 @@ class Classifier(ClassifierMixin, _Saved):
             code = tokens.aux["label"].numpy()
             names = np.array(scale.labels)[code] if scale is not None and scale.labels else code
             return code >= 0, names
-        names = column_or_1d(y, warn=True)
+        names = column_or_1d(array_of(y) if isinstance(y, list | tuple | np.ma.MaskedArray) else y, warn=True)
         if names.shape != (len(tokens),):
             raise ValueError(f"y has shape {names.shape}; it must be ({len(tokens)},), one class for each series")
         known = ~missing(names)
+        if names.dtype == object and known.any():
+            text = {isinstance(name, str) for name in names[known]}
+            if len(text) > 1:
+                raise ValueError("y mixes text with what is none; write all classes as text, or all as numbers")
+            if text == {False}:  # numbers beside None
+                names = np.array(np.where(known, names, names[known][0]).tolist())
         check_classification_targets(names[known])
         return known, names
 
-    def _seen(self, tokens: Tokens, scale: Scale | None) -> Tokens:
-        """What the model gets: standardised, in order of time, from time 0, thinned where too long."""
+    def _seen(self, series: list) -> Tokens:
+        """What the model gets: from time 0, thinned where too long."""
         samples = []
-        for v, x in _series(self.standard_.stated(tokens, scale)):
+        for v, x in series:
             every, kept = -(-len(v) // self.longest), torch.zeros(len(v), dtype=torch.bool)
             for c in range(len(self.standard_.channels)):  # of all in turn: of two measured together one would go
                 kept[_of_channel(x, c).nonzero()[::every]] = True
@@ -900,7 +917,7 @@ class Classifier(ClassifierMixin, _Saved):
             found[index] = self.model_(trim(data[index]).to(device_of(self.model_))).float().softmax(-1).cpu()
         return found.double().numpy()
 
-    def _measure(self, data: Tokens, rows: np.ndarray, held: np.ndarray, label: np.ndarray) -> None:
+    def _measure(self, data: Tokens, simple: np.ndarray, rows: np.ndarray, held: np.ndarray, label: np.ndarray) -> None:
         """Accuracies on held-out series: RoMAE, the largest class, logistic regression on simple statistics."""
         test, truth = data[held], label[held]
         sure = self._probabilities(test)
@@ -910,7 +927,7 @@ class Classifier(ClassifierMixin, _Saved):
         ]
         self.report_ |= {
             "romae": float((sure.argmax(1) == truth).mean()),
-            "simple": float((self.simple_.predict(_statistics(test)) == truth).mean()),
+            "simple": float((self.simple_.predict(simple[held]) == truth).mean()),
             "majority": float((np.bincount(label[rows]).argmax() == truth).mean()),
             "moved": float(np.abs(self._probabilities(collate(mixed_up)) - sure).mean()),
         }
@@ -958,15 +975,20 @@ def _classifying(model: nn.Module, batch: Tokens, generator: torch.Generator) ->
     return cross_entropy(model(batch.to(device)).float(), sent(label, device))
 
 
-def _statistics(data: Tokens) -> np.ndarray:
-    """What a simple method would look at, (n, 8 P): number, length, and per channel of a patch its distribution."""
+def _statistics(series: list, channels: int) -> np.ndarray:
+    """What a simple method would look at, (n, 1 + C (1 + 6 P)): the length, and of each channel the number of values and
+    their distribution, 0 where it has none."""
     rows = []
-    for v, x in _series(data):
-        v, t = v.double().numpy(), x[:, 0].numpy()
-        steps = np.abs(np.diff(v, axis=0)) if len(v) > 1 else np.zeros((1, v.shape[1]))
-        rows.append(
-            np.concatenate([
-                [len(v), t[-1]], v.mean(0), v.std(0), v.min(0), v.max(0), np.median(v, 0), np.median(steps, 0),
-            ])
-        )  # fmt: skip
+    for v, x in series:
+        row = [[float(x[-1, 0] - x[0, 0])]]
+        for c in range(channels):
+            mine = v[_of_channel(x, c)].double().numpy()
+            row += [[len(mine)], _distribution(mine if len(mine) else np.zeros((1, v.shape[1])))]
+        rows.append(np.concatenate(row))
     return np.array(rows)
+
+
+def _distribution(v: np.ndarray) -> np.ndarray:
+    """Of values (N, P): mean, deviation, least, greatest, median and median step, (6 P,)."""
+    steps = np.abs(np.diff(v, axis=0)) if len(v) > 1 else np.zeros_like(v)
+    return np.concatenate([v.mean(0), v.std(0), v.min(0), v.max(0), np.median(v, 0), np.median(steps, 0)])

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
-from romae_lite.estimators import Classifier, Interpolator, gaps
+from romae_lite.estimators import Classifier, Interpolator, _statistics, gaps
 from romae_lite.tokens import collate
 
 TINY = dict(size="16x1x1x32", batch=16, verbose=False, device="cpu")
@@ -257,6 +257,29 @@ def test_a_long_wide_table_is_thinned_channel_by_channel():
     assert model.score(new, scale=its) > 0.95
 
 
+def test_the_simple_method_looks_at_each_channel():
+    """The classes are "a high, b low" and "a low, b high": pooled, their values are the same."""
+    rng = np.random.default_rng(3)
+
+    def two(n):
+        high = np.arange(n) % 2
+        frame = channels_of(2.0 * np.stack((high, 1 - high), axis=-1), 1.0, rng, 20)
+        return romae.from_table(frame.assign(kind=high.repeat(40)), label="kind", **COLUMNS)
+
+    model = Classifier(steps=1, pretrain=False, holdout=0, **TINY)
+    tokens, scale = two(60)
+    new, its = two(100)
+    assert model.fit(tokens, scale=scale).score_simple(new, scale=its) > 0.95
+
+
+def test_what_the_simple_method_looks_at():
+    """By hand: two channels of one series, the second with one value, and a series without any of it."""
+    v, x = torch.tensor([[1.0], [5.0], [2.0], [7.0]]), torch.tensor([[10.0, 0], [11, 1], [12, 0], [14, 0]])
+    expected = [[4, 3, 10 / 3, np.std([1, 2, 7]), 1, 7, 2, 3, 1, 5, 0, 5, 5, 5, 0]]
+    expected += [[0, 1, 1, 0, 1, 1, 1, 0, *[0] * 7]]
+    np.testing.assert_allclose(_statistics([(v, x), (v[:1], x[:1])], 2), expected, rtol=1e-6)
+
+
 EXPECTED = {
     "check_n_features_in_after_fitting": "a series has no features to count, and may be as long as it likes",
     "check_n_features_in": "the same",
@@ -318,6 +341,7 @@ def test_scikit_learn_s_conventions(estimator):
         (lambda t, s: Classifier().fit(t, s), r"y is a Scale; write fit\(tokens, scale=scale\)"),
         (lambda t, s: Classifier().fit(t, scale=s), "y is None, and the tokens carry no label"),
         (lambda t, s: Classifier().fit(t, ["a"] * 40, s), "y has 1 class"),
+        (lambda t, s: Classifier().fit(t, [1, "1"] * 20, s), "y mixes text with what is none"),
         (lambda t, s: Classifier().fit(t, ["a"] * 3, s), r"y has shape \(3,\); it must be \(40,\)"),
     ],
 )
@@ -371,6 +395,37 @@ def test_a_level_far_from_zero_is_no_loss():
     for m in (far.predict(at=[50.5, 77.5])[0], far.predict([(t, y)], at=[50.5, 77.5])[0]):
         np.testing.assert_allclose(m - 1e8, near.predict(at=[50.5, 77.5])[0], atol=1e-3)
     assert (Interpolator(steps=1, **TINY).fit([(t, np.full(200, 16.7))]).standard_.deviation == 1).all()
+
+
+def test_masked_values_of_pairs_are_no_measurements():
+    t, y = np.arange(30.0), np.sin(np.arange(30.0))
+    masked = np.ma.masked_array(np.append(y, -9999), np.arange(31) == 30)
+    found = [Interpolator(steps=1, **TINY).fit([p]).predict(at=[3.5, 7.0]) for p in ((t, y), (np.arange(31), masked))]
+    np.testing.assert_array_equal(*found)
+
+
+def test_rows_that_lack_some_of_their_values_are_counted():
+    rng = np.random.default_rng(0)
+    series = [(np.arange(10.0), rng.normal(size=(10, 2))) for _ in range(8)]
+    series[0][1][3, 1] = series[2][1][5, 0] = np.nan
+    series[4][1][7] = np.nan  # nothing is lost with it
+    with pytest.warns(UserWarning, match="2 of 80 rows of X lack some of their values"):
+        Classifier(steps=1, pretrain=False, holdout=0, **TINY).fit(series, ["a", "b"] * 4)
+
+
+@pytest.mark.parametrize(
+    "y, classes, labelled",
+    [
+        (["a", "b", np.nan, np.nan], ["a", "b"], 4),
+        ([1, 2, None, None], [1, 2], 4),
+        (np.ma.masked_array([1, 2, 3, 2], [0, 0, 1, 0]), [1, 2], 6),
+    ],
+)
+def test_a_class_that_is_missing_is_none(y, classes, labelled):
+    series = [(np.arange(5.0), np.sin(np.arange(5.0) + i)) for i in range(8)]
+    y = np.ma.concatenate([y, y]) if isinstance(y, np.ma.MaskedArray) else y * 2
+    found = Classifier(steps=1, pretrain=False, holdout=0, **TINY).fit(series, y)
+    assert list(found.classes_) == classes and found.report_["labelled"] == labelled
 
 
 def test_dates_of_pairs_may_have_any_resolution():
