@@ -9,6 +9,7 @@ of every fit: half of them choose the step to stop at and the width of the band,
 what a simple method makes of the same points.
 """
 
+import json
 import time
 import warnings
 from collections.abc import Callable
@@ -285,15 +286,21 @@ class _Saved(BaseEstimator):
         checks.whole("seed", self.seed, 0)
         checks.kind("verbose", self.verbose, int)  # scikit-learn's are numbers
 
+    def _forget(self) -> None:
+        """What an earlier fit has learnt: one that fails or is interrupted must not leave parts of both that answer.
+        The report is set last, and says that a fit is complete."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
     def save(self, path: Path | str) -> None:
         """Weights, units and report in one file. The series are not in it."""
-        check_is_fitted(self, "model_")
-        plain = lambda value: value.tolist() if isinstance(value, np.ndarray) else value  # noqa: E731
-        save(self.model_, path, notes={
-            "estimator": type(self).__name__, "parameters": self.get_params(),
-            "standard": {name: plain(value) for name, value in vars(self.standard_).items()},
-            "kept": {name: plain(getattr(self, name)) for name in self.KEPT},
-        })  # fmt: skip
+        check_is_fitted(self, "report_")
+        notes = {
+            "estimator": type(self).__name__, "parameters": self.get_params(), "standard": vars(self.standard_),
+            "kept": {name: getattr(self, name) for name in self.KEPT},
+        }  # fmt: skip
+        plain = json.dumps(notes, default=lambda value: value.tolist())  # numpy's arrays and numbers, at any depth
+        save(self.model_, path, notes=json.loads(plain))
 
     @classmethod
     def load(cls, path: Path | str):
@@ -309,6 +316,9 @@ class _Saved(BaseEstimator):
             scaled=standard.get("scaled", False),  # files of before do not say
         )  # fmt: skip
         vars(self).update(notes["kept"])
+        self.report_.setdefault("settings", notes["parameters"])  # files of before do not say
+        if hasattr(self, "classes_"):
+            self.classes_ = np.asarray(self.classes_)
         return self
 
 
@@ -347,6 +357,7 @@ class Interpolator(_Saved):
 
         ValueError where no series has two values, or all together fewer than 20."""
         began = time.monotonic()
+        self._forget()
         self._check()
         tokens = self._whole(X, scale)
         if tokens.values.shape[-1] > 1:
@@ -370,7 +381,7 @@ class Interpolator(_Saved):
             patch=1, axes=axes, encoder=shape, decoder=shape, cls=axes > 1, positions=_encoding(span, shape, axes),
             spread=True, alone=True,
         )  # fmt: skip
-        self.model_ = seeded_build(self.seed, lambda: RoMAE(config))
+        model = seeded_build(self.seed, lambda: RoMAE(config))
         steps = int(np.clip(total // 16, 500, 3000)) if self.steps is None else self.steps
         recipe = _recipe(len(data), steps, self.batch, self.lr)
         lengths = data.lengths
@@ -390,21 +401,21 @@ class Interpolator(_Saved):
                 show(entry)
 
         try:
-            fit(Fast(self.model_), data, loss, recipe, seed=self.seed, validate=lambda _: best(self.model_), logs=logs,
-                log=log, device=self.device, stop=lambda: bool(best),
+            fit(Fast(model), data, loss, recipe, seed=self.seed, validate=lambda _: best(model), logs=logs, log=log,
+                device=self.device, stop=lambda: bool(best),
                 order=lambda generator: by_length(lengths, self.batch, generator))  # fmt: skip
         except Interrupted:  # nothing better for long
             pass
-        self.model_.load_state_dict(best.weights)
-        self.stretch_ = 1.0
+        model.load_state_dict(best.weights)
+        self.model_, self.stretch_ = model, 1.0
         z = np.concatenate([np.abs(y - m) / d for y, m, d in self._answers(choose)])
         self.stretch_ = float(np.quantile(z, 0.6827)) if len(z) >= 20 else 1.0
-        self._measure(report)
-        self.report_ |= {
+        self.report_ = self._measure(report) | {
             "series": len(series), "apart": apart, "values": total, "windows": len(data),
             "steps": self.history_[-1]["step"], "most_steps": recipe.epochs * -(-len(data) // self.batch),
             "parameters": count_parameters(self.model_), "span": span, "base": config.positions.base,
             "size": f"{shape.dim}x{shape.heads}x{shape.depth}x{shape.ff}", "seconds": time.monotonic() - began,
+            "settings": self.get_params(),
         }  # fmt: skip
         if self.verbose:
             print(self._line())
@@ -474,16 +485,16 @@ class Interpolator(_Saved):
 
     def summary(self) -> str:
         """What was chosen, and how good it is, in lines."""
-        check_is_fitted(self, "model_")
-        r = self.report_
+        check_is_fitted(self, "report_")
+        r, s = self.report_, self.report_["settings"]
         taken = "relative to their window's mean" if self.local_ else "as they are"
         lines = [
             f"data      {r['series']} series, {r['values']} values, channels {', '.join(self.standard_.channels)}",
             f"unit      {self.standard_.unit:.6g} of time is one unit of position",
-            f"window    {self.window} tokens, {r['span']:.4g} units; {r['windows']} windows to train on",
+            f"window    {s['window']} tokens, {r['span']:.4g} units; {r['windows']} windows to train on",
             f"values    standardised, {taken}",
             f"model     {r['size']} twice, {r['parameters']} weights, RoPE base {r['base']:.4g}",
-            f"training  {r['steps']} of {r['most_steps']} steps of {self.batch}, lr {self.lr:g}, {r['seconds']:.0f} s",
+            f"training  {r['steps']} of {r['most_steps']} steps of {s['batch']}, lr {s['lr']:g}, {r['seconds']:.0f} s",
             self._line(),
         ]
         return "\n".join(lines)
@@ -492,7 +503,7 @@ class Interpolator(_Saved):
 
     def _asked_of(self, X, scale: Scale | None) -> tuple[Tokens, Scale | None]:
         """The series that are meant, with their scale: those given, or those of the fit."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self, "report_")
         if X is None:
             if self._data is None:
                 raise ValueError("X is None, but a saved model carries no series; give tokens, and their scale")
@@ -586,7 +597,7 @@ class Interpolator(_Saved):
         y = np.concatenate([y[:, 0].double().numpy() for _, (y, _) in questions])
         return float(np.mean((y - mean) ** 2 * np.exp(-log_variance) + log_variance) / 2)
 
-    def _measure(self, questions: list) -> None:
+    def _measure(self, questions: list) -> dict:
         """Errors of RoMAE, of straight lines and of the mean on the same points; coverage; blindness to time."""
         y, mean, deviation = map(np.concatenate, zip(*self._answers(questions), strict=True))
         straight = np.concatenate([_straight(seen, x) for seen, (_, x) in questions])
@@ -595,20 +606,21 @@ class Interpolator(_Saved):
         blind = np.concatenate([m for _, m, _ in self._answers(shuffled)])
         factor = float(self.standard_.deviation[0, 0]) if len(self.standard_.channels) == 1 else 1.0
         error, z = lambda found: factor * float(np.sqrt(np.mean((found - y) ** 2))), np.abs(y - mean) / deviation
-        self.report_ = {
+        found = {
             "points": len(y), "romae": error(mean), "linear": error(straight), "shuffled": error(blind),
             "mean": factor * float(np.std(y)),
             "in_68": float((z <= BANDS[68]).mean()), "in_95": float((z <= BANDS[95]).mean()),
             "in_units": len(self.standard_.channels) == 1,
         }  # fmt: skip
-        if self.report_["shuffled"] < 1.05 * self.report_["romae"]:
+        if found["shuffled"] < 1.05 * found["romae"]:
             warnings.warn(
-                f"with the values shuffled among their times the error is {self.report_['shuffled']:.3g}, with the "
-                f"right times {self.report_['romae']:.3g}: the model makes nothing of the times. The unit of position "
+                f"with the values shuffled among their times the error is {found['shuffled']:.3g}, with the "
+                f"right times {found['romae']:.3g}: the model makes nothing of the times. The unit of position "
                 f"({self.standard_.unit:.3g} of time) may be wrong (see suggest_unit), or the values do not depend on "
                 "time",
                 stacklevel=3,
             )
+        return found
 
     def _line(self) -> str:
         r = self.report_
@@ -728,7 +740,7 @@ class Classifier(ClassifierMixin, _Saved):
               the number of series
     lr        peak learning rate, of Muon
     batch     series a step
-    holdout   share of the labelled series that is held out and reported on; 0: none
+    holdout   share of the labelled series that is held out and reported on, none of a class with one; 0: none
     seed, device, verbose: as in `Interpolator`
 
     After fit: classes_, model_ (a `RoMAEPredictor`), standard_ (units), history_, simple_ (see `score_simple`), report_
@@ -754,6 +766,7 @@ class Classifier(ClassifierMixin, _Saved):
         y: classes (n,), None or NaN where unknown; None altogether: those of the table. ValueError for fewer than two
         classes."""
         began = time.monotonic()
+        self._forget()
         self._check()
         if isinstance(y, Scale):
             raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
@@ -769,9 +782,11 @@ class Classifier(ClassifierMixin, _Saved):
         rows, held = np.flatnonzero(known), np.empty(0, dtype=int)
         label = np.full(len(tokens), -1)
         label[rows] = code
-        test = round(self.holdout * len(rows))
-        if test >= len(self.classes_) and np.bincount(code).min() >= 2 and len(rows) - test >= len(self.classes_):
-            rows, held = train_test_split(rows, test_size=test, stratify=code, random_state=self.seed)
+        count, test = np.bincount(code), round(self.holdout * len(rows))
+        many, classes = count[code] > 1, int((count > 1).sum())  # the only case of a class is learnt from
+        if classes > 1 and test >= classes and many.sum() - test >= classes:
+            train, held = train_test_split(rows[many], test_size=test, stratify=code[many], random_state=self.seed)
+            rows = np.concatenate((train, rows[~many]))
         axes = data.positions.shape[-1]
         shape = _size(int(data.real.sum()), axes) if self.size is None else size(self.size)
         span = float((data.positions[..., 0] * data.real).amax(1).median())
@@ -782,39 +797,40 @@ class Classifier(ClassifierMixin, _Saved):
         others = np.setdiff1d(np.arange(len(tokens)), held)
         others = others[data.real.sum(1).numpy()[others] > 1]
         steps = int(np.clip(3 * len(others), 300, 1000)) if self.steps is None else self.steps
-        self.model_ = seeded_build(self.seed, lambda: RoMAEPredictor(config, len(self.classes_), pool="mean"))
+        model = seeded_build(self.seed, lambda: RoMAEPredictor(config, len(self.classes_), pool="mean"))
         self.history_, log, options = [], _log(self.verbose), {"logs": min(20, steps), "device": self.device}
         if self.pretrain and len(others):
             first = seeded_build(self.seed, lambda: RoMAE(config))
             self.history_ = self._trained(first, data[others], _pretraining, steps, log, options)
-            self.model_.start_from(first.cpu())
+            model.start_from(first.cpu())
         train = replace(data[rows], aux={"label": torch.from_numpy(label[rows])})
-        self.history_ = self.history_ + self._trained(self.model_, train, _classifying, steps, log, options)
-        self.report_ = {"series": len(tokens), "labelled": len(rows), "held": len(held), "span": span,
-                        "steps": self.history_[-1]["step"],
-                        "parameters": count_parameters(self.model_), "base": config.positions.base}  # fmt: skip
+        self.history_ = self.history_ + self._trained(model, train, _classifying, steps, log, options)
+        self.model_ = model
         self.simple_ = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         self.simple_.fit(simple[rows], label[rows])
-        if len(held):
-            self._measure(data, simple, rows, held, label)
-        self.report_["seconds"] = time.monotonic() - began
+        measured = self._measure(data, simple, rows, held, label) if len(held) else {}
+        self.report_ = measured | {
+            "series": len(tokens), "labelled": len(rows), "held": len(held), "span": span,
+            "steps": self.history_[-1]["step"], "parameters": count_parameters(model), "base": config.positions.base,
+            "seconds": time.monotonic() - began, "settings": self.get_params(),
+        }  # fmt: skip
         if self.verbose:
             print(self._line())
         return self
 
     def predict_proba(self, X, scale: Scale | None = None) -> np.ndarray:
         """Probabilities (n, K) of `classes_`."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self, "report_")
         return self._probabilities(self._seen(_series(self.standard_.stated(_given(X, scale), scale))))
 
     def predict(self, X, scale: Scale | None = None) -> np.ndarray:
         """The most probable class of each series, (n,)."""
         best = self.predict_proba(X, scale).argmax(1)
-        return np.asarray(self.classes_)[best]
+        return self.classes_[best]
 
     def score(self, X, y=None, scale: Scale | None = None) -> float:
         """Accuracy, over the series whose class is known."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self, "report_")
         known, names = self._truth(_given(X, scale), y, scale)
         return float((self.predict(X, scale)[known] == names[known]).mean())
 
@@ -822,26 +838,26 @@ class Classifier(ClassifierMixin, _Saved):
         """Accuracy of the simple method of `summary` on other series: logistic regression on how long a series is and,
         channel by channel, how many values it has and how these and their steps are distributed, from the same labelled
         series."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self, "report_")
         if not hasattr(self, "simple_"):
             raise ValueError("this classifier was loaded from a file, which holds RoMAE alone; fit it to have both")
         tokens = _given(X, scale)
         known, names = self._truth(tokens, y, scale)
         simple = _statistics(_series(self.standard_.stated(tokens, scale)), len(self.standard_.channels))
-        found = np.asarray(self.classes_)[self.simple_.predict(simple)]
+        found = self.classes_[self.simple_.predict(simple)]
         return float((found[known] == names[known]).mean())
 
     def summary(self) -> str:
         """What was chosen, and how good it is, in lines."""
-        check_is_fitted(self, "model_")
-        r = self.report_
+        check_is_fitted(self, "report_")
+        r, s = self.report_, self.report_["settings"]
         lines = [
             f"data      {r['series']} series, {r['labelled']} of them with a class to learn from",
             f"classes   {', '.join(map(str, self.classes_))}",
             f"unit      {self.standard_.unit:.6g} of time is one unit of position; a series is {r['span']:.4g} long",
             f"model     {r['parameters']} weights, RoPE base {r['base']:.4g}",
-            f"training  {'pre-training and ' if self.pretrain else ''}{r['steps']} steps of {self.batch}, "
-            f"lr {self.lr:g}, {r['seconds']:.0f} s",
+            f"training  {'pre-training and ' if s['pretrain'] else ''}{r['steps']} steps of {s['batch']}, "
+            f"lr {s['lr']:g}, {r['seconds']:.0f} s",
             self._line(),
         ]
         return "\n".join(lines)
@@ -859,7 +875,7 @@ class Classifier(ClassifierMixin, _Saved):
             raise ValueError("y has no known class; a score needs some")
         if not set(names[known].tolist()) & set(self.classes_):  # numbers against words, most often
             found = ", ".join(map(repr, np.unique(names[known])[:3].tolist()))
-            mine = ", ".join(map(repr, np.asarray(self.classes_)[:3].tolist()))
+            mine = ", ".join(map(repr, self.classes_[:3].tolist()))
             raise ValueError(f"y holds {found}; the classes of the model are {mine}")
         return known, names
 
@@ -917,7 +933,7 @@ class Classifier(ClassifierMixin, _Saved):
             found[index] = self.model_(trim(data[index]).to(device_of(self.model_))).float().softmax(-1).cpu()
         return found.double().numpy()
 
-    def _measure(self, data: Tokens, simple: np.ndarray, rows: np.ndarray, held: np.ndarray, label: np.ndarray) -> None:
+    def _measure(self, data: Tokens, simple: np.ndarray, rows: np.ndarray, held: np.ndarray, label: np.ndarray) -> dict:
         """Accuracies on held-out series: RoMAE, the largest class, logistic regression on simple statistics."""
         test, truth = data[held], label[held]
         sure = self._probabilities(test)
@@ -925,19 +941,20 @@ class Classifier(ClassifierMixin, _Saved):
         mixed_up = [
             (v[torch.randperm(int(k), generator=generator)], x) for (v, x), k in zip(_series(test), n, strict=True)
         ]
-        self.report_ |= {
+        found = {
             "romae": float((sure.argmax(1) == truth).mean()),
             "simple": float((self.simple_.predict(simple[held]) == truth).mean()),
             "majority": float((np.bincount(label[rows]).argmax() == truth).mean()),
             "moved": float(np.abs(self._probabilities(collate(mixed_up)) - sure).mean()),
         }
-        if self.report_["moved"] < 0.01:
+        if found["moved"] < 0.01:
             warnings.warn(
-                f"with the values shuffled among their times probabilities move by {self.report_['moved']:.2g} only: "
+                f"with the values shuffled among their times probabilities move by {found['moved']:.2g} only: "
                 f"the model makes nothing of the times. The unit of position ({self.standard_.unit:.3g} of time) may "
                 "be wrong (see suggest_unit), or the classes do not depend on time",
                 stacklevel=3,
             )
+        return found
 
     def _line(self) -> str:
         r = self.report_
@@ -976,8 +993,8 @@ def _classifying(model: nn.Module, batch: Tokens, generator: torch.Generator) ->
 
 
 def _statistics(series: list, channels: int) -> np.ndarray:
-    """What a simple method would look at, (n, 1 + C (1 + 6 P)): the length, and of each channel the number of values and
-    their distribution, 0 where it has none."""
+    """What a simple method would look at, (n, 1 + C (1 + 6 P)): the length, and of each channel the number of values
+    and their distribution, 0 where it has none."""
     rows = []
     for v, x in series:
         row = [[float(x[-1, 0] - x[0, 0])]]

@@ -205,6 +205,62 @@ def test_saved_is_the_same(tmp_path, table, fitted):
         Classifier.load(tmp_path / "gaps.safetensors")
 
 
+def kinds_of(n: int) -> tuple[list, np.ndarray]:
+    t = np.arange(12.0)
+    return [(t, np.sin(t / (2 if i % 2 else 5) + i)) for i in range(n)], np.array(["slow", "fast"])[np.arange(n) % 2]
+
+
+@pytest.mark.parametrize("broken", ["masked_loss", "_straight"])  # in training, and in the report
+def test_a_fit_that_is_broken_off_leaves_nothing_that_answers(monkeypatch, broken):
+    series, _ = kinds_of(20)
+    model = Interpolator(steps=2, **TINY).fit(series)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"romae_lite.estimators.{broken}", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit([(t, 100 * v) for t, v in series])
+    for ask in (model.summary, model.score, lambda: model.predict(at=[3.5])):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+def test_a_fit_that_fails_leaves_nothing_that_answers():
+    series, names = kinds_of(20)
+    model = Classifier(steps=2, pretrain=False, **TINY).fit(series, names)
+    with pytest.raises(ValueError, match="y has 1 class"):
+        model.fit(series, ["slow"] * 20)
+    with pytest.raises(NotFittedError):
+        model.predict(series)
+
+
+def test_numpy_s_parameters_are_saved_and_classes_come_back_as_an_array(tmp_path):
+    series, names = kinds_of(20)
+    model = Classifier(**TINY | {"batch": np.int64(8), "seed": np.int64(1)}, lr=np.float32(1e-3), steps=np.int64(2))
+    model.fit(series, names).save(tmp_path / "c.safetensors")
+    again = Classifier.load(tmp_path / "c.safetensors")
+    assert isinstance(again.classes_, np.ndarray) and again.classes_.tolist() == ["fast", "slow"]
+    assert again.get_params() == model.get_params() and again.summary() == model.summary()
+    Interpolator(**TINY | {"seed": np.int64(1)}, steps=np.int64(2)).fit(series).save(tmp_path / "i.safetensors")
+
+
+def test_the_summary_says_what_the_fit_was_made_with():
+    series, names = kinds_of(20)
+    for model in (Interpolator(steps=2, **TINY).fit(series), Classifier(steps=2, **TINY).fit(series, names)):
+        before = model.summary()
+        assert model.set_params(batch=3, lr=1.0).summary() == before and "steps of 16" in before
+
+
+def test_a_class_of_one_series_does_not_switch_the_report_off():
+    """It is learnt from; a fifth of the others is held out."""
+    series, names = kinds_of(41)
+    names = np.append(names[:40], "rare")
+    model = Classifier(steps=2, pretrain=False, **TINY).fit(series, names)
+    assert model.report_["held"] == 8 and model.report_["labelled"] == 33
+    assert list(model.classes_) == ["fast", "rare", "slow"]
+
+
 def test_classes_are_learnt_and_saved(tmp_path):
     """Waves of two periods; of 200 that no fit has seen 0.7 is more than five deviations above a coin. Six of the sixty
     to learn from have no class."""
