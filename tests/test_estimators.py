@@ -203,6 +203,8 @@ def test_saved_is_the_same(tmp_path, table, fitted):
         again.score()
     with pytest.raises(ValueError, match="is no saved Classifier, but Interpolator"):
         Classifier.load(tmp_path / "gaps.safetensors")
+    with pytest.raises(ValueError, match="is a folder; name the file in it"):
+        Interpolator.load(tmp_path)
 
 
 def kinds_of(n: int) -> tuple[list, np.ndarray]:
