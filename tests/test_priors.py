@@ -238,6 +238,16 @@ def test_gaps_dates_and_default_places(model):
     )
 
 
+@pytest.mark.parametrize("level", [0.0, 0.3])
+def test_a_flat_stretch_longer_than_a_window_is_filled(level):
+    """By the model that comes with the package; level + 1e-16 is the same number but for rounding."""
+    t = np.arange(300.0)
+    flat = (t > 100) & (t < 220)
+    y = np.where(flat, level + 1e-16 * (t % 2), np.sin(t / 5)) if level else np.where(flat, 0.0, np.sin(t / 5))
+    mean, deviation = fill(t, y, [140.5, 150.5, 180.5])
+    assert (np.abs(mean - level) < 0.1).all() and ((1e-3 < deviation) & (deviation < 0.3)).all()
+
+
 def test_nanoseconds_are_not_lost(model):
     t, y = np.arange(30), np.sin(np.arange(30) / 3)
     dates = np.datetime64("2024-03-01", "ns") + 50 * t

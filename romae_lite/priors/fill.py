@@ -49,7 +49,8 @@ def fill(
         asked = (nearest >= first) & (nearest < last)
         if asked.any():
             seen = slice(start, start + SEEN[1])
-            out[:, asked] = answers(model, t[seen], y[seen], at[asked])
+            flat = np.ptp(y[seen]) <= 1e-12 * np.abs(y[seen]).max()  # and has no spread to be measured in
+            out[:, asked] = answers(model, t[seen], y[seen], at[asked], y.std() if flat else None)
     return out[0], out[1]
 
 
@@ -63,11 +64,12 @@ def windows(count: int) -> list[tuple[int, int, int]]:
     return [(start, edges[i], edges[i + 1]) for i, start in enumerate(starts)]
 
 
-def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
+def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray, spread: float | None = None) -> np.ndarray:
     """Mean and standard deviation (2, M) at `at` (M,) from all points t, y (N,), sorted by time: what the page computes
-    as well. Places are asked in heaps of at most 24 that each span the whole range, as in training."""
+    as well. Places are asked in heaps of at most 24 that each span the whole range, as in training. spread: what values
+    are divided by; None: their own deviation."""
     unit, middle = float(np.median(np.diff(np.unique(t)))), (t[0] + t[-1]) / 2
-    centre, spread = y.mean(), y.std()
+    centre, spread = y.mean(), spread or y.std()
     seen = Tokens(values=((y - centre) / spread)[None, :, None], positions=((t - middle) / unit)[None, :, None])
     heaps, out = math.ceil(len(at) / ASKED), np.empty((2, len(at)))
     for i in range(heaps):
