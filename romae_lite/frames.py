@@ -27,32 +27,41 @@ from .units import typical
 class Scale:
     """What turns tokens back into the table's units, and times into positions.
 
-    ids: of the samples, in the order of the tokens. origin (B,): the time of position 0, the first of each sample.
-    unit: time of one unit of position, in seconds where times are dates. mean, deviation (C,): of each channel.
-    notes: what was done to the table, in sentences.
+    ids: of the samples, in the order of the tokens. start (B,): the time of position 0, the first of each sample; where
+    times are dates in seconds after `since`, and `zoned` says whether they had a time zone. unit: time of one unit of
+    position, in seconds where times are dates. mean, deviation (C,): of each channel. notes: what was done to the
+    table, in sentences.
     """
 
     ids: tuple[Hashable, ...]
     channels: tuple[str, ...]
     labels: tuple[Hashable, ...]
-    origin: np.ndarray
+    start: np.ndarray
     unit: float
     mean: np.ndarray
     deviation: np.ndarray
     dates: bool
     notes: tuple[str, ...]
+    since: np.datetime64 | None = None
+    zoned: bool = False
+
+    @property
+    def origin(self) -> np.ndarray:
+        """(B,): the first time of each sample; of dates seconds since 1970, which float64 keeps to a microsecond."""
+        return self.start if self.since is None else self.start + seconds("since", [self.since])[0]
 
     def positions(self, sample: int, times: Any, channel: str | None = None, name: str = "times") -> Tensor:
         """Times of one sample (M,), numbers or dates as in the table, as positions (M, D) of its tokens.
 
-        name: what an error calls them. TypeError for numbers where the table has dates, and for dates where it has
-        numbers."""
+        name: what an error calls them. TypeError for numbers where the table has dates, for dates where it has numbers,
+        and for dates without a time zone where it has one."""
         checks.whole("sample", sample, 0)
         if sample >= len(self.ids):
             raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
-        when, dates = seconds(name, times)
+        when, dates = seconds(name, times, self.since)
         alike(name, dates, "the table's times", self.dates)
-        at = (when - self.origin[sample]) / self.unit
+        same_zone(name, times, "the table's times", self.zoned)
+        at = (when - self.start[sample]) / self.unit
         if len(self.channels) == 1:
             return torch.from_numpy(at)[:, None]
         return torch.from_numpy(np.stack((at, np.full(len(at), float(self.number(channel)))), axis=-1))
@@ -118,7 +127,9 @@ def from_table(
     ):
         if name is not None and name not in columns:
             raise ValueError(f"{what} is {name!r}, which is no column; the table has {', '.join(map(str, columns))}")
-    when, dates = seconds(time, columns[time])
+    moments = instants(time, columns[time])
+    since = moments[0] if moments.dtype.kind == "M" and len(moments) else None
+    when, dates = seconds(time, moments, since)
     rows, notes = len(when), []
     if not rows:
         raise ValueError("table has no rows")
@@ -164,14 +175,14 @@ def from_table(
         notes.append(f"{channels[c]} never varies, and is not divided by its deviation.")
         deviation[c] = 1.0
     start = np.flatnonzero(np.diff(sample, prepend=-1))
-    origin = when[start]
+    begin = when[start]
     if unit is None:
         # within a channel: two channels that are measured minutes apart say nothing about how fast either changes
         series = sample * len(channels) + kind
         order = np.argsort(series, kind="stable")
         unit = typical(np.split(when[order], np.flatnonzero(np.diff(series[order])) + 1))
     checks.number("unit", unit, lambda v: v > 0, "be positive")
-    at = (when - origin[sample]) / unit
+    at = (when - begin[sample]) / unit
     axes = [at] if len(channels) == 1 else [at, kind.astype(np.float64)]
     position, standard = np.stack(axes, axis=-1), ((number - mean[kind]) / deviation[kind])[:, None]
     parts = zip(np.split(standard, start[1:]), np.split(position, start[1:]), strict=True)
@@ -181,8 +192,8 @@ def from_table(
         if unknown := int((aux["label"] < 0).sum()):
             notes.append(f"{unknown} samples have no {label}.")
     scale = Scale(
-        ids=ids, channels=tuple(map(str, channels)), labels=classes, origin=origin, unit=float(unit), mean=mean,
-        deviation=deviation, dates=dates, notes=tuple(notes),
+        ids=ids, channels=tuple(map(str, channels)), labels=classes, start=begin, unit=float(unit), mean=mean,
+        deviation=deviation, dates=dates, notes=tuple(notes), since=since, zoned=dates and zoned(table[time]),
     )  # fmt: skip
     return collate([(torch.from_numpy(v).float(), torch.from_numpy(p)) for v, p in parts], **aux), scale
 
@@ -224,8 +235,8 @@ def array_of(values: Any) -> np.ndarray:
     return found
 
 
-def seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
-    """Times (N,) as float64, and whether they were dates: then seconds since 1970. Durations are numbers of seconds.
+def instants(name: str, times: Any) -> np.ndarray:
+    """Times (N,) as datetime64 in UTC, where they are dates; else as numbers, durations in seconds.
 
     ValueError names what is missing, no time, or not one-dimensional."""
     times = array_of(times)
@@ -237,17 +248,53 @@ def seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
         if all(isinstance(t, np.datetime64 | np.timedelta64) for t in times):
             times = np.array(times.tolist())
         elif all(hasattr(t, "timestamp") for t in times):
-            # one without a time zone would be read in the machine's; arrays of dates are UTC, so it is too
-            return np.array([(t if t.tzinfo else t.replace(tzinfo=UTC)).timestamp() for t in times]), True
+            times = np.array([_utc(t) for t in times])
         elif all(hasattr(t, "total_seconds") for t in times):
-            return np.array([t.total_seconds() for t in times]), False
+            return np.array([t.total_seconds() for t in times])
         elif all(isinstance(t, date) and not hasattr(t, "timestamp") for t in times):
             times = times.astype("datetime64[D]")
-    if times.dtype.kind in "Mm":
-        if times.dtype.kind == "m" and np.datetime_data(times.dtype)[0] in ("Y", "M"):
+    if times.dtype.kind == "m":
+        if np.datetime_data(times.dtype)[0] in ("Y", "M"):
             raise ValueError(f"{name} are in months or years, which have no length in seconds")
-        return (times - times.dtype.type(0, "s")) / np.timedelta64(1, "s"), times.dtype.kind == "M"
-    return numeric(name, times), False
+        return times / np.timedelta64(1, "s")
+    return times if times.dtype.kind == "M" else numeric(name, times)
+
+
+def _utc(moment: Any) -> np.datetime64:
+    """A date of Python or pandas. One without a time zone would be read in the machine's; arrays of dates are UTC, so
+    it is too."""
+    moment = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    return moment.asm8 if hasattr(moment, "asm8") else np.datetime64(moment)  # pandas counts nanoseconds
+
+
+def seconds(name: str, times: Any, since: np.datetime64 | None = None) -> tuple[np.ndarray, bool]:
+    """Times (N,) as float64, and whether they were dates: then seconds after `since`; None: 1970. Durations are numbers
+    of seconds."""
+    times, second = instants(name, times), np.timedelta64(1, "s")
+    if times.dtype.kind != "M":
+        return times, False
+    since = np.datetime64(0, "s") if since is None else since
+    # whole seconds and fractions apart: float64 since 1970 ends at a microsecond, and nanoseconds fill 292 years at most
+    whole, first = times.astype("datetime64[s]"), since.astype("datetime64[s]")
+    return (whole - first) / second + ((times - whole) / second - (since - first) / second), True
+
+
+def zoned(times: Any) -> bool:
+    """Whether dates have a time zone: a column by its type, which arrays of numpy's do not keep; others one by one."""
+    kind = getattr(times, "dtype", getattr(times, "type", None))
+    if getattr(kind, "tz", None) or getattr(kind, "time_zone", None):  # pandas and pyarrow, polars
+        return True
+    times = array_of(times)
+    return times.dtype == object and any(getattr(t, "tzinfo", None) for t in times.flat)
+
+
+def same_zone(name: str, times: Any, others: str, wanted: bool) -> None:
+    """TypeError where others have a time zone and these have none. The other way round none is UTC."""
+    if wanted and not zoned(times):
+        raise TypeError(
+            f"{name} have no time zone, {others} have one; give them theirs: if it is UTC, by "
+            f"pandas.to_datetime({name}, utc=True)"
+        )
 
 
 def alike(name: str, dates: bool, others: str, wanted: bool) -> None:

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -252,6 +253,17 @@ def test_nanoseconds_are_not_lost(model):
     t, y = np.arange(30), np.sin(np.arange(30) / 3)
     dates = np.datetime64("2024-03-01", "ns") + 50 * t
     np.testing.assert_allclose(fill(dates, y, dates[3:5], model=model), fill(t, y, t[3:5], model=model), rtol=1e-9)
+
+
+def test_times_with_a_zone_are_asked_with_one(model):
+    when = pd.date_range("2024-03-01", periods=20, freq="h", tz="America/New_York")
+    values = wave()[1]
+    expected = fill(np.arange(20), values, np.arange(3, 5), model=model)
+    np.testing.assert_allclose(fill(when, values, when[3:5].tz_convert("UTC"), model=model), expected, rtol=1e-9)
+    with pytest.raises(TypeError, match="at have no time zone, times have one"):
+        fill(when, values, when[3:5].tz_localize(None), model=model)
+    with pytest.raises(TypeError, match="at are numbers; times are dates"):
+        fill(when, values, [3.0], model=model)
 
 
 def test_far_outside_is_said(model):

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from ..frames import alike, array_of, numeric, seconds
+from ..frames import alike, array_of, numeric, same_zone, seconds, zoned
 from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
@@ -32,7 +32,8 @@ def fill(
     answers for its middle.
 
     UserWarning for times further outside. Raises TypeError where `at` has dates and times have none, or the other way
-    round; ValueError for what is no number and what cannot be filled.
+    round, and where times have a time zone and `at` has none; ValueError for what is no number and what cannot be
+    filled.
     """
     t, y, at = _series(times, values, at)
     far = (t[-1] - t[0]) / 10
@@ -81,8 +82,8 @@ def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray, spread: 
 
 def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points sorted by time, without gaps, and the places that are asked, all float64."""
-    times, y = array_of(times), array_of(values)
-    at = times if at is None else array_of(at)
+    wanted, places = zoned(times), times if at is None else at
+    times, y, at = array_of(times), array_of(values), array_of(places)
     if not at.size:
         raise ValueError("at holds no time; ask for one at least")
     if times.dtype.kind == at.dtype.kind == "M" and times.size:  # durations: float64 since 1970 ends at a microsecond
@@ -95,6 +96,7 @@ def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         raise ValueError(f"times has {len(t)} entries, values has {len(y)}; they must agree")
     at, as_well = seconds("at", at)
     alike("at", as_well, "times", dates)
+    same_zone("at", places, "times", wanted)
     if dates and len(t):
         t, at = t - t.min(), at - t.min()
     real = ~np.isnan(y)
