@@ -12,6 +12,7 @@ Every measurement becomes one token: its value, at (time) or at (time, number of
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,14 @@ class Scale:
     def origin(self) -> np.ndarray:
         """(B,): the first time of each sample; of dates seconds since 1970, which float64 keeps to a microsecond."""
         return self.start if self.since is None else self.start + seconds("since", [self.since])[0]
+
+    @property
+    def mark(self) -> int:
+        """A number made of its contents. Its tokens carry it, since with the scale of another table they would be
+        shifted and stretched without a word."""
+        parts = self.ids, self.channels, str(self.since), self.unit, self.start, self.mean, self.deviation
+        text = repr([part.tolist() if isinstance(part, np.ndarray) else part for part in parts])
+        return int.from_bytes(sha256(text.encode()).digest()[:7], "big")
 
     def positions(self, sample: int, times: Any, channel: str | None = None, name: str = "times") -> Tensor:
         """Times of one sample (M,), numbers or dates as in the table, as positions (M, D) of its tokens.
@@ -102,7 +111,8 @@ def from_table(
     channel at one time the mean is taken; rows may be in any order. `Scale.notes` says what was done.
 
     Tokens: values (B, N, 1), positions (B, N, 1) time since a sample's first, or (B, N, 2) with the channel's number,
-    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`, -1 where unknown.
+    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`, -1 where unknown; scale
+    (B,), the scale's mark.
 
     Raises TypeError for what is no table, ValueError naming column and row for columns that are missing, times that are
     no times, values that are no numbers, samples of several classes, and tables with nothing in them.
@@ -195,6 +205,7 @@ def from_table(
         ids=ids, channels=tuple(map(str, channels)), labels=classes, start=begin, unit=float(unit), mean=mean,
         deviation=deviation, dates=dates, notes=tuple(notes), since=since, zoned=dates and zoned(table[time]),
     )  # fmt: skip
+    aux["scale"] = torch.full((len(ids),), scale.mark)
     return collate([(torch.from_numpy(v).float(), torch.from_numpy(p)) for v, p in parts], **aux), scale
 
 
@@ -274,7 +285,7 @@ def seconds(name: str, times: Any, since: np.datetime64 | None = None) -> tuple[
     if times.dtype.kind != "M":
         return times, False
     since = np.datetime64(0, "s") if since is None else since
-    # whole seconds and fractions apart: float64 since 1970 ends at a microsecond, and nanoseconds fill 292 years at most
+    # whole seconds and fractions apart: float64 since 1970 ends at a microsecond, nanoseconds reach 292 years at most
     whole, first = times.astype("datetime64[s]"), since.astype("datetime64[s]")
     return (whole - first) / second + ((times - whole) / second - (since - first) / second), True
 
