@@ -141,6 +141,7 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
     if not isinstance(X, Tokens):
         if scale is not None:
             raise TypeError(f"X is a {type(X).__name__}; a scale belongs to tokens, both from `from_table`")
+        X = _unmasked(X)
         if hasattr(X, "__array__") or issparse(X):
             X = [(np.arange(len(row)), row) for row in check_array(X, ensure_all_finite="allow-nan")]
         pairs = list(X)
@@ -148,7 +149,7 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
         for i, pair in enumerate(pairs):
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)")
-            times, values = array_of(pair[0]), array_of(pair[1]).astype(np.float64)
+            times, values = array_of(pair[0]), np.asarray(_unmasked(pair[1]), dtype=np.float64)
             if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
                 raise ValueError(
                     f"X[{i}] has times of shape {times.shape} and values of shape {values.shape}; they must be (N,) "
@@ -176,6 +177,11 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
     if axes > 2:
         raise ValueError(f"X has positions of {axes} axes; series have time, and the number of the channel if several")
     return X.to("cpu")
+
+
+def _unmasked(values: Any) -> Any:
+    """A masked array with NaN where it is masked; all else as it is."""
+    return values.astype(np.float64).filled(np.nan) if isinstance(values, np.ma.MaskedArray) else values
 
 
 def _encoding(span: float, size_, axes: int) -> PositionEncoding:
@@ -252,8 +258,8 @@ def _sharing(data: Tokens, channels: int) -> float:
     for c in range(channels):
         mine = data.real & (channel == c)
         pairs.append((_level(data.values, channel, data.real & ~mine, channels, 1.0)[mine], data.values[mine]))
-    others, own_ = (torch.cat(part).double() for part in zip(*pairs, strict=True))
-    return float(((others * own_).sum() / (others**2).sum().clamp(min=1e-12)).clamp(0, 1))
+    others, its = (torch.cat(part).double() for part in zip(*pairs, strict=True))
+    return float(((others * its).sum() / (others**2).sum().clamp(min=1e-12)).clamp(0, 1))
 
 
 class _Best:
@@ -1008,6 +1014,9 @@ def _statistics(series: list, channels: int) -> np.ndarray:
 
 
 def _distribution(v: np.ndarray) -> np.ndarray:
-    """Of values (N, P): mean, deviation, least, greatest, median and median step, (6 P,)."""
-    steps = np.abs(np.diff(v, axis=0)) if len(v) > 1 else np.zeros_like(v)
-    return np.concatenate([v.mean(0), v.std(0), v.min(0), v.max(0), np.median(v, 0), np.median(steps, 0)])
+    """Of values (N, P): mean, deviation, least, greatest and median around the mean, and median step, (6 P,). Levels
+    that differ from series to series would hide what does not."""
+    steps, mean = np.abs(np.diff(v, axis=0)) if len(v) > 1 else np.zeros_like(v), v.mean(0)
+    around = v - mean
+    parts = mean, v.std(0), around.min(0), around.max(0), np.median(around, 0), np.median(steps, 0)
+    return np.concatenate(parts)

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
-from romae_lite.estimators import Classifier, Interpolator, _statistics, gaps
+from romae_lite.estimators import Classifier, Interpolator, _given, _statistics, gaps
 from romae_lite.tokens import collate
 
 TINY = dict(size="16x1x1x32", batch=16, verbose=False, device="cpu")
@@ -333,8 +333,8 @@ def test_the_simple_method_looks_at_each_channel():
 def test_what_the_simple_method_looks_at():
     """By hand: two channels of one series, the second with one value, and a series without any of it."""
     v, x = torch.tensor([[1.0], [5.0], [2.0], [7.0]]), torch.tensor([[10.0, 0], [11, 1], [12, 0], [14, 0]])
-    expected = [[4, 3, 10 / 3, np.std([1, 2, 7]), 1, 7, 2, 3, 1, 5, 0, 5, 5, 5, 0]]
-    expected += [[0, 1, 1, 0, 1, 1, 1, 0, *[0] * 7]]
+    expected = [[4, 3, 10 / 3, np.std([1, 2, 7]), 1 - 10 / 3, 7 - 10 / 3, 2 - 10 / 3, 3, 1, 5, *[0] * 5]]
+    expected += [[0, 1, 1, *[0] * 5, *[0] * 7]]
     np.testing.assert_allclose(_statistics([(v, x), (v[:1], x[:1])], 2), expected, rtol=1e-6)
 
 
@@ -439,8 +439,10 @@ def test_twenty_values_of_one_series_are_enough(seed):
 def test_padding_of_pairs_is_no_measurement():
     t, y = np.arange(30.0), np.sin(np.arange(30.0))
     padded = (np.append(t, np.nan), np.append(y, np.nan))
-    found = [Interpolator(steps=1, **TINY).fit([pair]).predict(at=[3.5, 7.0]) for pair in ((t, y), padded)]
-    np.testing.assert_array_equal(*found)
+    panda = (pd.array(padded[0]), pd.array([*y, pd.NA], dtype="Float64"))
+    found = [Interpolator(steps=1, **TINY).fit([p]).predict(at=[3.5, 7.0]) for p in ((t, y), padded, panda)]
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
 
 
 def test_a_level_far_from_zero_is_no_loss():
@@ -460,6 +462,8 @@ def test_masked_values_of_pairs_are_no_measurements():
     masked = np.ma.masked_array(np.append(y, -9999), np.arange(31) == 30)
     found = [Interpolator(steps=1, **TINY).fit([p]).predict(at=[3.5, 7.0]) for p in ((t, y), (np.arange(31), masked))]
     np.testing.assert_array_equal(*found)
+    rows = np.ma.masked_array([[1, 2, -9999], [3, 4, 5]], [[0, 0, 1], [0, 0, 0]])
+    assert _given(rows, None).values[..., 0].tolist() == [[1, 2, 0], [3, 4, 5]] and _given(rows, None).lengths[0] == 2
 
 
 def test_rows_that_lack_some_of_their_values_are_counted():
