@@ -37,6 +37,7 @@ def by_length(lengths: Tensor, batch: int, generator: torch.Generator) -> Tensor
     lengths = _counts("lengths", lengths)
     whole("batch", batch, 1)
     kind("generator", generator, torch.Generator)
+    batch = int(batch)  # torch splits by no number of numpy's
     order = torch.randperm(len(lengths), generator=generator)
     batches = []
     for part in order.split(50 * batch):
@@ -53,7 +54,7 @@ def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
     whole("batch", batch, 1)
     right = torch.equal(order.sort().values, torch.arange(len(lengths)))
     shapes(right, "be n numbers and 0 to n - 1, each once", lengths=lengths, order=order)
-    parts = [lengths[part] for part in order.split(batch)]
+    parts = [lengths[part] for part in order.split(int(batch))]
     slots = sum(len(part) * int(part.max()) for part in parts)
     return 1 - float(lengths.sum()) / slots if slots else 0.0
 

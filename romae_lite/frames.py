@@ -12,6 +12,7 @@ Every measurement becomes one token: its value, at (time) or at (time, number of
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -27,32 +28,49 @@ from .units import typical
 class Scale:
     """What turns tokens back into the table's units, and times into positions.
 
-    ids: of the samples, in the order of the tokens. origin (B,): the time of position 0, the first of each sample.
-    unit: time of one unit of position, in seconds where times are dates. mean, deviation (C,): of each channel.
-    notes: what was done to the table, in sentences.
+    ids: of the samples, in the order of the tokens. start (B,): the time of position 0, the first of each sample; where
+    times are dates in seconds after `since`, and `zoned` says whether they had a time zone. unit: time of one unit of
+    position, in seconds where times are dates. mean, deviation (C,): of each channel. notes: what was done to the
+    table, in sentences.
     """
 
     ids: tuple[Hashable, ...]
     channels: tuple[str, ...]
     labels: tuple[Hashable, ...]
-    origin: np.ndarray
+    start: np.ndarray
     unit: float
     mean: np.ndarray
     deviation: np.ndarray
     dates: bool
     notes: tuple[str, ...]
+    since: np.datetime64 | None = None
+    zoned: bool = False
+
+    @property
+    def origin(self) -> np.ndarray:
+        """(B,): the first time of each sample; of dates seconds since 1970, which float64 keeps to a microsecond."""
+        return self.start if self.since is None else self.start + seconds("since", [self.since])[0]
+
+    @property
+    def mark(self) -> int:
+        """A number made of its contents. Its tokens carry it, since with the scale of another table they would be
+        shifted and stretched without a word."""
+        parts = self.ids, self.channels, str(self.since), self.unit, self.start, self.mean, self.deviation
+        text = repr([part.tolist() if isinstance(part, np.ndarray) else part for part in parts])
+        return int.from_bytes(sha256(text.encode()).digest()[:7], "big")
 
     def positions(self, sample: int, times: Any, channel: str | None = None, name: str = "times") -> Tensor:
         """Times of one sample (M,), numbers or dates as in the table, as positions (M, D) of its tokens.
 
-        name: what an error calls them. TypeError for numbers where the table has dates, and for dates where it has
-        numbers."""
+        name: what an error calls them. TypeError for numbers where the table has dates, for dates where it has numbers,
+        and for dates without a time zone where it has one."""
         checks.whole("sample", sample, 0)
         if sample >= len(self.ids):
             raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
-        when, dates = seconds(name, times)
+        when, dates = seconds(name, times, self.since)
         alike(name, dates, "the table's times", self.dates)
-        at = (when - self.origin[sample]) / self.unit
+        same_zone(name, times, "the table's times", self.zoned)
+        at = (when - self.start[sample]) / self.unit
         if len(self.channels) == 1:
             return torch.from_numpy(at)[:, None]
         return torch.from_numpy(np.stack((at, np.full(len(at), float(self.number(channel)))), axis=-1))
@@ -93,7 +111,8 @@ def from_table(
     channel at one time the mean is taken; rows may be in any order. `Scale.notes` says what was done.
 
     Tokens: values (B, N, 1), positions (B, N, 1) time since a sample's first, or (B, N, 2) with the channel's number,
-    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`, -1 where unknown.
+    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`, -1 where unknown; scale
+    (B,), the scale's mark.
 
     Raises TypeError for what is no table, ValueError naming column and row for columns that are missing, times that are
     no times, values that are no numbers, samples of several classes, and tables with nothing in them.
@@ -118,7 +137,9 @@ def from_table(
     ):
         if name is not None and name not in columns:
             raise ValueError(f"{what} is {name!r}, which is no column; the table has {', '.join(map(str, columns))}")
-    when, dates = seconds(time, columns[time])
+    moments = instants(time, columns[time])
+    since = moments[0] if moments.dtype.kind == "M" and len(moments) else None
+    when, dates = seconds(time, moments, since)
     rows, notes = len(when), []
     if not rows:
         raise ValueError("table has no rows")
@@ -140,6 +161,10 @@ def from_table(
         notes.append(f"{int((~there).sum())} missing values left out of {len(there)}.")
     ids, sample = _numbered(whose[there])
     channels, kind = _numbered(what[there])
+    if len(set(map(str, channels))) < len(channels):
+        raise ValueError(
+            f"{channel} holds {', '.join(map(repr, channels))}; two of these have one name: write them alike"
+        )
     gone = len({*whose.tolist()}) - len(ids)
     if gone:
         notes.append(f"{gone} samples without any value left out.")
@@ -152,18 +177,22 @@ def from_table(
     count = np.bincount(kind)
     mean = np.bincount(kind, number) / count
     deviation = np.sqrt(np.bincount(kind, (number - mean[kind]) ** 2) / count)
-    for c in np.flatnonzero(deviation <= 1e-12 * np.abs(mean)):
+    low, high = np.full(len(count), np.inf), np.full(len(count), -np.inf)
+    np.minimum.at(low, kind, number)
+    np.maximum.at(high, kind, number)
+    # of many equal numbers the deviation is what rounding makes of their sum
+    for c in np.flatnonzero(high - low <= 1e-12 * np.maximum(np.abs(low), np.abs(high))):
         notes.append(f"{channels[c]} never varies, and is not divided by its deviation.")
         deviation[c] = 1.0
     start = np.flatnonzero(np.diff(sample, prepend=-1))
-    origin = when[start]
+    begin = when[start]
     if unit is None:
         # within a channel: two channels that are measured minutes apart say nothing about how fast either changes
         series = sample * len(channels) + kind
         order = np.argsort(series, kind="stable")
         unit = typical(np.split(when[order], np.flatnonzero(np.diff(series[order])) + 1))
     checks.number("unit", unit, lambda v: v > 0, "be positive")
-    at = (when - origin[sample]) / unit
+    at = (when - begin[sample]) / unit
     axes = [at] if len(channels) == 1 else [at, kind.astype(np.float64)]
     position, standard = np.stack(axes, axis=-1), ((number - mean[kind]) / deviation[kind])[:, None]
     parts = zip(np.split(standard, start[1:]), np.split(position, start[1:]), strict=True)
@@ -173,16 +202,17 @@ def from_table(
         if unknown := int((aux["label"] < 0).sum()):
             notes.append(f"{unknown} samples have no {label}.")
     scale = Scale(
-        ids=ids, channels=tuple(map(str, channels)), labels=classes, origin=origin, unit=float(unit), mean=mean,
-        deviation=deviation, dates=dates, notes=tuple(notes),
+        ids=ids, channels=tuple(map(str, channels)), labels=classes, start=begin, unit=float(unit), mean=mean,
+        deviation=deviation, dates=dates, notes=tuple(notes), since=since, zoned=dates and zoned(table[time]),
     )  # fmt: skip
+    aux["scale"] = torch.full((len(ids),), scale.mark)
     return collate([(torch.from_numpy(v).float(), torch.from_numpy(p)) for v, p in parts], **aux), scale
 
 
 def _columns(table: Any) -> dict[str, np.ndarray]:
     """Columns by name, as numpy arrays."""
     if isinstance(table, Mapping):
-        found = {name: np.asarray(column) for name, column in table.items()}
+        found = {name: array_of(column) for name, column in table.items()}
         if len({len(column) for column in found.values()}) > 1:
             raise ValueError(f"table has columns of {sorted({len(c) for c in found.values()})} rows; they must agree")
         return found
@@ -203,11 +233,24 @@ def _columns(table: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
-    """Times (N,) as float64, and whether they were dates: then seconds since 1970. Durations are numbers of seconds.
+def array_of(values: Any) -> np.ndarray:
+    """An array. What a mask hides is missing; what a list mixes with text stays what it is, where numpy would make text
+    of all: 'nan' of NaN, and one of 1 and '1'."""
+    if isinstance(values, np.ma.MaskedArray):
+        if values.dtype.kind in "Mm":
+            return values.filled(values.dtype.type("NaT"))
+        return np.where(values.mask, None, values.data.astype(object)) if values.mask.any() else values.data
+    found = np.asarray(values)
+    if found.dtype.kind in "US" and isinstance(values, list | tuple) and not all(isinstance(v, str) for v in values):
+        found = np.array(values, dtype=object)
+    return found
+
+
+def instants(name: str, times: Any) -> np.ndarray:
+    """Times (N,) as datetime64 in UTC, where they are dates; else as numbers, durations in seconds.
 
     ValueError names what is missing, no time, or not one-dimensional."""
-    times = np.asarray(times)
+    times = array_of(times)
     if times.ndim != 1:
         raise ValueError(f"{name} has shape {times.shape}; times are one-dimensional")
     if (lost := missing(times)).any():
@@ -216,17 +259,53 @@ def seconds(name: str, times: Any) -> tuple[np.ndarray, bool]:
         if all(isinstance(t, np.datetime64 | np.timedelta64) for t in times):
             times = np.array(times.tolist())
         elif all(hasattr(t, "timestamp") for t in times):
-            # one without a time zone would be read in the machine's; arrays of dates are UTC, so it is too
-            return np.array([(t if t.tzinfo else t.replace(tzinfo=UTC)).timestamp() for t in times]), True
+            times = np.array([_utc(t) for t in times])
         elif all(hasattr(t, "total_seconds") for t in times):
-            return np.array([t.total_seconds() for t in times]), False
+            return np.array([t.total_seconds() for t in times])
         elif all(isinstance(t, date) and not hasattr(t, "timestamp") for t in times):
             times = times.astype("datetime64[D]")
-    if times.dtype.kind in "Mm":
-        if times.dtype.kind == "m" and np.datetime_data(times.dtype)[0] in ("Y", "M"):
+    if times.dtype.kind == "m":
+        if np.datetime_data(times.dtype)[0] in ("Y", "M"):
             raise ValueError(f"{name} are in months or years, which have no length in seconds")
-        return (times - times.dtype.type(0, "s")) / np.timedelta64(1, "s"), times.dtype.kind == "M"
-    return numeric(name, times), False
+        return times / np.timedelta64(1, "s")
+    return times if times.dtype.kind == "M" else numeric(name, times)
+
+
+def _utc(moment: Any) -> np.datetime64:
+    """A date of Python or pandas. One without a time zone would be read in the machine's; arrays of dates are UTC, so
+    it is too."""
+    moment = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    return moment.asm8 if hasattr(moment, "asm8") else np.datetime64(moment)  # pandas counts nanoseconds
+
+
+def seconds(name: str, times: Any, since: np.datetime64 | None = None) -> tuple[np.ndarray, bool]:
+    """Times (N,) as float64, and whether they were dates: then seconds after `since`; None: 1970. Durations are numbers
+    of seconds."""
+    times, second = instants(name, times), np.timedelta64(1, "s")
+    if times.dtype.kind != "M":
+        return times, False
+    since = np.datetime64(0, "s") if since is None else since
+    # whole seconds and fractions apart: float64 since 1970 ends at a microsecond, nanoseconds reach 292 years at most
+    whole, first = times.astype("datetime64[s]"), since.astype("datetime64[s]")
+    return (whole - first) / second + ((times - whole) / second - (since - first) / second), True
+
+
+def zoned(times: Any) -> bool:
+    """Whether dates have a time zone: a column by its type, which arrays of numpy's do not keep; others one by one."""
+    kind = getattr(times, "dtype", getattr(times, "type", None))
+    if getattr(kind, "tz", None) or getattr(kind, "time_zone", None):  # pandas and pyarrow, polars
+        return True
+    times = array_of(times)
+    return times.dtype == object and any(getattr(t, "tzinfo", None) for t in times.flat)
+
+
+def same_zone(name: str, times: Any, others: str, wanted: bool) -> None:
+    """TypeError where others have a time zone and these have none. The other way round none is UTC."""
+    if wanted and not zoned(times):
+        raise TypeError(
+            f"{name} have no time zone, {others} have one; give them theirs: if it is UTC, by "
+            f"pandas.to_datetime({name}, utc=True)"
+        )
 
 
 def alike(name: str, dates: bool, others: str, wanted: bool) -> None:
@@ -241,7 +320,7 @@ NO_NUMBERS = str | bytes | np.datetime64 | np.timedelta64  # which numpy calls s
 
 def numeric(name: str, column: Any) -> np.ndarray:
     """A column of numbers, float64, NaN where one is missing."""
-    column = np.asarray(column)
+    column = array_of(column)
     if column.dtype.kind not in "biuf":
         found = np.full(len(column), np.nan)
         for i, item in enumerate(column.tolist()):

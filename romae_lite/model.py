@@ -534,6 +534,8 @@ def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False,
 def load(path: Path | str) -> RoMAE | RoMAEPredictor:
     """A model that `save` has written: on the CPU, in float32 and eval mode. ValueError names a file that is none."""
     checks.kind("path", path, str | PathLike)
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is a folder; name the file in it that `save` has written")
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
-from romae_lite.estimators import Classifier, Interpolator, gaps
+from romae_lite.estimators import Classifier, Interpolator, _given, _statistics, gaps
 from romae_lite.tokens import collate
 
 TINY = dict(size="16x1x1x32", batch=16, verbose=False, device="cpu")
@@ -100,6 +100,21 @@ def test_new_tables_are_restated_in_the_model_s_units(table, fitted):
     np.testing.assert_allclose(model.predict(own, its, at=AT)[0], model.predict(at=AT, id="w3")[0], atol=1e-4)
 
 
+def test_long_series_are_held_out_as_they_are_trained_on():
+    """Sixteen series of four windows, whose wave is soon learnt: early stopping must not take a model of the start, nor
+    the report grade a harder task. The errors are computed here, at every twentieth point."""
+    rng = np.random.default_rng(2)
+    t = np.sort(rng.uniform(0, 400, (16, 400)), axis=1)
+    y = np.sin(2 * np.pi * (t / 40 + rng.random((16, 1)))) + rng.normal(0, 0.02, t.shape)
+    model = Interpolator(steps=150, verbose=False, size="32x2x1x64", device="cpu").fit(list(zip(t, y, strict=True)))
+    lost = np.arange(5, 400, 20)
+    mean, _ = model.predict([(np.delete(a, lost), np.delete(b, lost)) for a, b in zip(t, y, strict=True)],
+                            at=list(t[:, lost]))  # fmt: skip
+    assert np.sqrt(np.mean((np.array(mean) - y[:, lost]) ** 2)) < 0.2
+    assert model.score() > 0.9
+    assert "points of 2 series are too few to choose by" in model.summary()
+
+
 def test_long_series_are_seen_through_windows():
     t = np.sort(np.random.default_rng(2).uniform(0, 400, 500))
     model = Interpolator(window=24, steps=30, **TINY).fit([(t, np.sin(t))])
@@ -120,6 +135,50 @@ def test_channels_have_units_of_their_own():
         assert np.abs(model.predict(at=[3.5, 8.5], channel=channel)[0] - middle).max() < most
     with pytest.raises(ValueError, match="channel is None; choose one of T, p"):
         model.predict(at=[3.5])
+
+
+def channels_of(kinds: np.ndarray, noise: float, rng: np.random.Generator, points: int = 1) -> pd.DataFrame:
+    """Series whose channels lie at levels of their own, (n, C), with so many points each."""
+    (n, c), each = kinds.shape, kinds.shape[1] * points
+    return pd.DataFrame({
+        "id": np.repeat(np.arange(n), each), "c": np.tile(np.repeat(list("abcde")[:c], points), n),
+        "t": np.tile(np.arange(each) / 3, n), "y": np.repeat(kinds, points) + noise * rng.normal(size=n * each),
+    })  # fmt: skip
+
+
+COLUMNS = dict(id="id", time="t", channel="c", value="y")
+
+
+def test_one_value_of_each_channel_is_no_level_of_itself():
+    """Five channels, each measured once, tell a common level with noise of 0.3; the best guess of one from the other
+    four is off by 0.3 sqrt(1 + 1/4) = 0.34."""
+    rng = np.random.default_rng(1)
+    level = rng.normal(size=(100, 1)).repeat(5, axis=1)
+    model = Interpolator(steps=60, **TINY).fit(*romae.from_table(channels_of(level, 0.3, rng), **COLUMNS))
+    assert model.within_ > 0.1 and model.report_["in_95"] > 0.8 and model.report_["romae"] < 0.5
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_channel_without_values_takes_the_level_of_the_others_if_it_was_theirs(shared):
+    """Levels scatter by 3. Shared, those of b follow from a to much better than 1; of their own they cannot be told,
+    and the best answer is their mean, 0."""
+    rng = np.random.default_rng(2)
+
+    def levels(n):
+        level = 3 * rng.normal(size=(n, 2))
+        return level[:, [0, 0]] if shared else level
+
+    model = Interpolator(steps=60, **TINY).fit(*romae.from_table(channels_of(levels(60), 0.3, rng, 8), **COLUMNS))
+    level = levels(25)
+    new = channels_of(level, 0.3, rng, 8)
+    with pytest.warns(UserWarning, match="25 of 25 series have no value of channel 'b'"):
+        mean, _ = model.predict(*romae.from_table(new[new.c == "a"], **COLUMNS), at=[2.0], channel="b")
+    error = np.sqrt(np.mean((mean[:, 0] - level[:, 1]) ** 2))
+    assert error < 0.7 if shared else error < 1.2 * np.sqrt(np.mean(level[:, 1] ** 2))
+    a = new[new.c == "a"]
+    both = pd.concat([new[new.t < 3], a.assign(t=a.t + 5)])  # goes on in a alone
+    with pytest.warns(UserWarning, match="50 of 50 times lie before the first or after the last .* in channel 'b'"):
+        model.predict(*romae.from_table(both, **COLUMNS), at=[6.0, 6.5], channel="b")
 
 
 def test_gaps_hide_what_they_should():
@@ -144,6 +203,64 @@ def test_saved_is_the_same(tmp_path, table, fitted):
         again.score()
     with pytest.raises(ValueError, match="is no saved Classifier, but Interpolator"):
         Classifier.load(tmp_path / "gaps.safetensors")
+    with pytest.raises(ValueError, match="is a folder; name the file in it"):
+        Interpolator.load(tmp_path)
+
+
+def kinds_of(n: int) -> tuple[list, np.ndarray]:
+    t = np.arange(12.0)
+    return [(t, np.sin(t / (2 if i % 2 else 5) + i)) for i in range(n)], np.array(["slow", "fast"])[np.arange(n) % 2]
+
+
+@pytest.mark.parametrize("broken", ["masked_loss", "_straight"])  # in training, and in the report
+def test_a_fit_that_is_broken_off_leaves_nothing_that_answers(monkeypatch, broken):
+    series, _ = kinds_of(20)
+    model = Interpolator(steps=2, **TINY).fit(series)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"romae_lite.estimators.{broken}", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit([(t, 100 * v) for t, v in series])
+    for ask in (model.summary, model.score, lambda: model.predict(at=[3.5])):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+def test_a_fit_that_fails_leaves_nothing_that_answers():
+    series, names = kinds_of(20)
+    model = Classifier(steps=2, pretrain=False, **TINY).fit(series, names)
+    with pytest.raises(ValueError, match="y has 1 class"):
+        model.fit(series, ["slow"] * 20)
+    with pytest.raises(NotFittedError):
+        model.predict(series)
+
+
+def test_numpy_s_parameters_are_saved_and_classes_come_back_as_an_array(tmp_path):
+    series, names = kinds_of(20)
+    model = Classifier(**TINY | {"batch": np.int64(8), "seed": np.int64(1)}, lr=np.float32(1e-3), steps=np.int64(2))
+    model.fit(series, names).save(tmp_path / "c.safetensors")
+    again = Classifier.load(tmp_path / "c.safetensors")
+    assert isinstance(again.classes_, np.ndarray) and again.classes_.tolist() == ["fast", "slow"]
+    assert again.get_params() == model.get_params() and again.summary() == model.summary()
+    Interpolator(**TINY | {"seed": np.int64(1)}, steps=np.int64(2)).fit(series).save(tmp_path / "i.safetensors")
+
+
+def test_the_summary_says_what_the_fit_was_made_with():
+    series, names = kinds_of(20)
+    for model in (Interpolator(steps=2, **TINY).fit(series), Classifier(steps=2, **TINY).fit(series, names)):
+        before = model.summary()
+        assert model.set_params(batch=3, lr=1.0).summary() == before and "steps of 16" in before
+
+
+def test_a_class_of_one_series_does_not_switch_the_report_off():
+    """It is learnt from; a fifth of the others is held out."""
+    series, names = kinds_of(41)
+    names = np.append(names[:40], "rare")
+    model = Classifier(steps=2, pretrain=False, **TINY).fit(series, names)
+    assert model.report_["held"] == 8 and model.report_["labelled"] == 33
+    assert list(model.classes_) == ["fast", "rare", "slow"]
 
 
 def test_classes_are_learnt_and_saved(tmp_path):
@@ -180,6 +297,45 @@ def test_the_simple_method_is_scored_on_new_series_too():
         (tokens, scale), (new, its) = (romae.from_table(part, label="kind", **NAMES) for part in parts)
         model = Classifier(steps=1, size="8x1x1x8", pretrain=False, holdout=0, verbose=False, device="cpu")
         assert low <= model.fit(tokens, scale=scale).score_simple(new, scale=its) <= high
+
+
+def test_a_long_wide_table_is_thinned_channel_by_channel():
+    """Two columns of a hundred times make 200 tokens, more than the 192 that are looked at; the class is the second's
+    mean, three of its deviations away."""
+    rng = np.random.default_rng(0)
+
+    def wide(n):
+        kind = np.repeat(np.arange(n) % 2, 100)
+        frame = {"id": np.repeat(np.arange(n), 100), "t": np.tile(np.arange(100.0), n), "kind": kind}
+        frame |= {"a": rng.normal(size=100 * n), "b": rng.normal(size=100 * n) + 3 * kind}
+        return romae.from_table(frame, id="id", time="t", value=["a", "b"], label="kind")
+
+    (tokens, scale), (new, its) = wide(40), wide(40)
+    model = Classifier(steps=60, pretrain=False, holdout=0, **TINY).fit(tokens, scale=scale)
+    assert model.score(new, scale=its) > 0.95
+
+
+def test_the_simple_method_looks_at_each_channel():
+    """The classes are "a high, b low" and "a low, b high": pooled, their values are the same."""
+    rng = np.random.default_rng(3)
+
+    def two(n):
+        high = np.arange(n) % 2
+        frame = channels_of(2.0 * np.stack((high, 1 - high), axis=-1), 1.0, rng, 20)
+        return romae.from_table(frame.assign(kind=high.repeat(40)), label="kind", **COLUMNS)
+
+    model = Classifier(steps=1, pretrain=False, holdout=0, **TINY)
+    tokens, scale = two(60)
+    new, its = two(100)
+    assert model.fit(tokens, scale=scale).score_simple(new, scale=its) > 0.95
+
+
+def test_what_the_simple_method_looks_at():
+    """By hand: two channels of one series, the second with one value, and a series without any of it."""
+    v, x = torch.tensor([[1.0], [5.0], [2.0], [7.0]]), torch.tensor([[10.0, 0], [11, 1], [12, 0], [14, 0]])
+    expected = [[4, 3, 10 / 3, np.std([1, 2, 7]), 1 - 10 / 3, 7 - 10 / 3, 2 - 10 / 3, 3, 1, 5, *[0] * 5]]
+    expected += [[0, 1, 1, *[0] * 5, *[0] * 7]]
+    np.testing.assert_allclose(_statistics([(v, x), (v[:1], x[:1])], 2), expected, rtol=1e-6)
 
 
 EXPECTED = {
@@ -243,6 +399,7 @@ def test_scikit_learn_s_conventions(estimator):
         (lambda t, s: Classifier().fit(t, s), r"y is a Scale; write fit\(tokens, scale=scale\)"),
         (lambda t, s: Classifier().fit(t, scale=s), "y is None, and the tokens carry no label"),
         (lambda t, s: Classifier().fit(t, ["a"] * 40, s), "y has 1 class"),
+        (lambda t, s: Classifier().fit(t, [1, "1"] * 20, s), "y mixes text with what is none"),
         (lambda t, s: Classifier().fit(t, ["a"] * 3, s), r"y has shape \(3,\); it must be \(40,\)"),
     ],
 )
@@ -282,8 +439,55 @@ def test_twenty_values_of_one_series_are_enough(seed):
 def test_padding_of_pairs_is_no_measurement():
     t, y = np.arange(30.0), np.sin(np.arange(30.0))
     padded = (np.append(t, np.nan), np.append(y, np.nan))
-    found = [Interpolator(steps=1, **TINY).fit([pair]).predict(at=[3.5, 7.0]) for pair in ((t, y), padded)]
+    panda = (pd.array(padded[0]), pd.array([*y, pd.NA], dtype="Float64"))
+    found = [Interpolator(steps=1, **TINY).fit([p]).predict(at=[3.5, 7.0]) for p in ((t, y), padded, panda)]
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+
+
+def test_a_level_far_from_zero_is_no_loss():
+    """1e8 has 8 units between neighbours in float32, and 1e-8 in float64. Pairs are standardised before they are cast,
+    as the values of a table are."""
+    t = np.arange(200.0)
+    y = 1e8 + np.sin(t / 3)
+    near, far = (Interpolator(steps=20, **TINY).fit([(t, v)]) for v in (y - 1e8, y))
+    assert far.standard_.deviation[0, 0] == pytest.approx(np.sin(t / 3).std(), rel=1e-6)
+    for m in (far.predict(at=[50.5, 77.5])[0], far.predict([(t, y)], at=[50.5, 77.5])[0]):
+        np.testing.assert_allclose(m - 1e8, near.predict(at=[50.5, 77.5])[0], atol=1e-3)
+    assert (Interpolator(steps=1, **TINY).fit([(t, np.full(200, 16.7))]).standard_.deviation == 1).all()
+
+
+def test_masked_values_of_pairs_are_no_measurements():
+    t, y = np.arange(30.0), np.sin(np.arange(30.0))
+    masked = np.ma.masked_array(np.append(y, -9999), np.arange(31) == 30)
+    found = [Interpolator(steps=1, **TINY).fit([p]).predict(at=[3.5, 7.0]) for p in ((t, y), (np.arange(31), masked))]
     np.testing.assert_array_equal(*found)
+    rows = np.ma.masked_array([[1, 2, -9999], [3, 4, 5]], [[0, 0, 1], [0, 0, 0]])
+    assert _given(rows, None).values[..., 0].tolist() == [[1, 2, 0], [3, 4, 5]] and _given(rows, None).lengths[0] == 2
+
+
+def test_rows_that_lack_some_of_their_values_are_counted():
+    rng = np.random.default_rng(0)
+    series = [(np.arange(10.0), rng.normal(size=(10, 2))) for _ in range(8)]
+    series[0][1][3, 1] = series[2][1][5, 0] = np.nan
+    series[4][1][7] = np.nan  # nothing is lost with it
+    with pytest.warns(UserWarning, match="2 of 80 rows of X lack some of their values"):
+        Classifier(steps=1, pretrain=False, holdout=0, **TINY).fit(series, ["a", "b"] * 4)
+
+
+@pytest.mark.parametrize(
+    "y, classes, labelled",
+    [
+        (["a", "b", np.nan, np.nan], ["a", "b"], 4),
+        ([1, 2, None, None], [1, 2], 4),
+        (np.ma.masked_array([1, 2, 3, 2], [0, 0, 1, 0]), [1, 2], 6),
+    ],
+)
+def test_a_class_that_is_missing_is_none(y, classes, labelled):
+    series = [(np.arange(5.0), np.sin(np.arange(5.0) + i)) for i in range(8)]
+    y = np.ma.concatenate([y, y]) if isinstance(y, np.ma.MaskedArray) else y * 2
+    found = Classifier(steps=1, pretrain=False, holdout=0, **TINY).fit(series, y)
+    assert list(found.classes_) == classes and found.report_["labelled"] == labelled
 
 
 def test_dates_of_pairs_may_have_any_resolution():
@@ -301,6 +505,20 @@ def test_a_subset_needs_a_scale_of_its_own(fitted):
         model.predict(tokens[5:], scale, at=AT, id="w5")
     with pytest.raises(ValueError, match="X has 35 series, scale 40"):
         Interpolator(**TINY).fit(tokens[5:], scale)
+
+
+def test_the_scale_of_another_table_is_refused(table, fitted):
+    """As many series with the same ids, 50 higher: with the scale of the first the answers would be 50 too low. The
+    scale of the same table, made again, will do, and a subset keeps its mark."""
+    model, tokens, scale = fitted
+    new, its = romae.from_table(table.assign(y=table.y + 50), **NAMES)
+    with pytest.raises(ValueError, match="scale is that of another table than X"):
+        model.predict(new, scale, at=AT)
+    names = ["a", "b"] * 20
+    with pytest.raises(ValueError, match="scale is that of another table than X"):
+        Classifier(steps=1, pretrain=False, **TINY).fit(tokens, names, scale).predict(new[:3], scale)
+    again = romae.from_table(table, **NAMES)[1]
+    np.testing.assert_array_equal(model.predict(tokens, again, at=AT)[0], model.predict(at=AT)[0])
 
 
 def test_ids_and_unknown_classes_come_as_numpy_and_pandas_have_them(table):
@@ -327,6 +545,15 @@ def test_the_unit_is_a_channel_s_own_without_a_scale_as_with_one():
     model = Interpolator(steps=1, **TINY).fit(romae.from_table(frame, unit=1.0, **columns)[0])
     assert model.standard_.unit == pytest.approx(5.0)
     assert romae.from_table(frame, **columns)[1].unit == pytest.approx(5.0)
+
+
+def test_a_series_own_times_are_inside_it():
+    """Also in seconds since 1970."""
+    t = 1.7e9 + np.cumsum(np.random.default_rng(0).uniform(1, 5, 200))
+    model = Interpolator(steps=1, **TINY).fit([(t, np.sin(t))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(at=t[[0, 100, -1]])
 
 
 def test_says_where_it_knows_nothing(fitted):

@@ -115,6 +115,42 @@ def test_dates_without_a_zone_are_utc_wherever_the_machine_is(monkeypatch):
         time.tzset()
 
 
+@pytest.mark.parametrize("unit, step", [("ns", 50), ("us", 1)])
+@pytest.mark.parametrize("make", [np.asarray, lambda when: pd.Series(when, dtype=object)])
+def test_fine_dates_stay_apart(unit, step, make):
+    """float64 of seconds since 1970 has 2.4e-7 between neighbours; every time would be one of a few."""
+    when = np.datetime64("2024-01-01", unit) + np.arange(50) * np.timedelta64(step, unit)
+    names = np.repeat(["a", "b"], 25)
+    tokens, scale = from_table({"when": make(when), "x": np.sin(np.arange(50.0)), "id": names}, id="id", **WHEN)
+    np.testing.assert_allclose(tokens.positions[..., 0], np.tile(np.arange(25.0), (2, 1)), atol=1e-9)
+    np.testing.assert_allclose(scale.positions(1, make(when[30:32])), [[5.0], [6.0]], atol=1e-9)
+    old = from_table({"when": np.array(["1500-01-01", "1500-01-02"], "M8[us]"), "x": [1.0, 2.0]}, **WHEN)[1]
+    assert (
+        old.positions(0, when[:1].astype("M8[ns]")).item()
+        == (datetime.date(2024, 1, 1) - datetime.date(1500, 1, 1)).days
+    )
+
+
+def test_times_of_a_table_with_a_zone_are_asked_with_one():
+    """Midnight in New York is five o'clock in UTC: which is meant cannot be guessed. A table without a zone is in UTC,
+    as is said, and may be asked by times with one."""
+    when = pd.date_range("2024-03-01", periods=6, freq="h", tz="America/New_York")
+    x, asked = np.arange(6.0), when[2:4]
+    for column in (when, pd.Series(when), when.to_pydatetime(), pa.array(when)):
+        scale = from_table({"when": column, "x": x}, **WHEN)[1]
+        framed = from_table(pa.table({"when": pa.array(when), "x": x}), **WHEN)[1]
+        for one in (scale, framed, from_table(pd.DataFrame({"when": when, "x": x}), **WHEN)[1]):
+            for times in (asked, list(asked), asked.tz_convert("UTC"), pd.Series(asked), pa.array(asked)):
+                assert one.positions(0, times).tolist() == [[2.0], [3.0]]
+            for naive in (asked.tz_localize(None), asked.tz_localize(None).to_numpy(), [datetime.date(2024, 3, 1)]):
+                with pytest.raises(TypeError, match="times have no time zone, the table's times have one"):
+                    one.positions(0, naive)
+            with pytest.raises(TypeError, match="times are numbers"):
+                one.positions(0, [1.0])
+    naive = from_table({"when": when.tz_convert("UTC").tz_localize(None), "x": x}, **WHEN)[1]
+    assert naive.positions(0, asked).tolist() == [[2.0], [3.0]]
+
+
 def test_dates_are_asked_by_dates_and_numbers_by_numbers():
     dated = from_table({"when": np.array(["2024-01-01", "2024-01-02"], "datetime64[s]"), "x": [1.0, 2.0]}, **WHEN)[1]
     with pytest.raises(TypeError, match="times are numbers; the table's times are dates"):
@@ -164,6 +200,38 @@ def test_holes_doubles_and_constants():
     tokens, scale = from_table(frame, time="when", value="flat")
     assert not tokens.values.any() and "flat never varies" in " ".join(scale.notes)
     assert scale.values(tokens.values[0, :, 0]).tolist() == [7.0, 7.0, 7.0]
+
+
+def test_a_constant_channel_is_one_in_a_large_table_too():
+    """Of so many equal numbers the naive mean is another number, by rounding."""
+    flat = np.full(100_000, 16.7)
+    wave = np.sin(np.arange(100_000.0)) * 1e-6 + 16.7  # varies, by little
+    scale = from_table({"when": np.arange(100_000.0), "flat": flat, "x": wave}, time="when", value=["flat", "x"])[1]
+    assert scale.deviation[0] == 1 and scale.deviation[1] == pytest.approx(1e-6 / np.sqrt(2), rel=1e-3)
+    assert [note for note in scale.notes if "never varies" in note] == [
+        "flat never varies, and is not divided by its deviation."
+    ]
+
+
+def test_mixed_lists_stay_what_they_are():
+    """numpy makes text of all: 'nan' of NaN, and one of 1 and '1'."""
+    frame = {"when": [0, 1, 2, 3], "x": [1.0, 2.0, 3.0, 4.0], "who": ["a", 1, 2, "1"], "what": ["u", "u", "v", np.nan]}
+    assert from_table(frame, id="who", **WHEN)[1].ids == ("a", 1, 2, "1")
+    assert from_table(frame, id="who", label="what", **WHEN)[1].labels == ("u", "v")
+    with pytest.raises(ValueError, match="what of row 3 is missing"):
+        from_table(frame, channel="what", **WHEN)
+    with pytest.raises(ValueError, match="who holds 'a', 1, 2, '1'; two of these have one name"):
+        from_table(frame, channel="who", **WHEN)
+
+
+def test_what_a_mask_hides_is_missing():
+    hidden = [False, True, False]
+    for column in ([1.0, -9999.0, 3.0], [1, -9999, 3]):
+        scale = from_table({"when": [0, 1, 2], "x": np.ma.masked_array(column, hidden)}, **WHEN)[1]
+        assert scale.mean == 2 and "1 missing values left out of 3." in scale.notes
+    days = np.ma.masked_array(np.array(["2024-01-01"] * 3, "datetime64[ns]"), hidden)
+    with pytest.raises(ValueError, match="when of row 1 is missing"):
+        from_table({"when": days, "x": [1, 2, 3]}, **WHEN)
 
 
 def test_labels_are_classes_of_samples():

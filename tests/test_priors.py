@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -225,6 +226,8 @@ def test_gaps_dates_and_default_places(model):
     mean, deviation = fill(t, gaps, model=model)
     expected = fill(np.delete(t, [4, 11]), np.delete(y, [4, 11]), t, model=model)
     assert len(mean) == 20 and np.array_equal(mean, expected[0]) and np.array_equal(deviation, expected[1])
+    masked = np.ma.masked_array(np.where(np.isnan(gaps), -9999, y), np.isnan(gaps))
+    assert np.array_equal(fill(t, masked, model=model)[0], mean)
     dates = np.datetime64("2024-03-01") + (t * 86_400).astype("timedelta64[s]")
     whole = (t * 86_400).astype(int)
     np.testing.assert_allclose(
@@ -236,10 +239,31 @@ def test_gaps_dates_and_default_places(model):
     )
 
 
+@pytest.mark.parametrize("level", [0.0, 0.3])
+def test_a_flat_stretch_longer_than_a_window_is_filled(level):
+    """By the model that comes with the package; level + 1e-16 is the same number but for rounding."""
+    t = np.arange(300.0)
+    flat = (t > 100) & (t < 220)
+    y = np.where(flat, level + 1e-16 * (t % 2), np.sin(t / 5)) if level else np.where(flat, 0.0, np.sin(t / 5))
+    mean, deviation = fill(t, y, [140.5, 150.5, 180.5])
+    assert (np.abs(mean - level) < 0.1).all() and ((1e-3 < deviation) & (deviation < 0.3)).all()
+
+
 def test_nanoseconds_are_not_lost(model):
     t, y = np.arange(30), np.sin(np.arange(30) / 3)
     dates = np.datetime64("2024-03-01", "ns") + 50 * t
     np.testing.assert_allclose(fill(dates, y, dates[3:5], model=model), fill(t, y, t[3:5], model=model), rtol=1e-9)
+
+
+def test_times_with_a_zone_are_asked_with_one(model):
+    when = pd.date_range("2024-03-01", periods=20, freq="h", tz="America/New_York")
+    values = wave()[1]
+    expected = fill(np.arange(20), values, np.arange(3, 5), model=model)
+    np.testing.assert_allclose(fill(when, values, when[3:5].tz_convert("UTC"), model=model), expected, rtol=1e-9)
+    with pytest.raises(TypeError, match="at have no time zone, times have one"):
+        fill(when, values, when[3:5].tz_localize(None), model=model)
+    with pytest.raises(TypeError, match="at are numbers; times are dates"):
+        fill(when, values, [3.0], model=model)
 
 
 def test_far_outside_is_said(model):

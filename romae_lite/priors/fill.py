@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from ..frames import alike, numeric, seconds
+from ..frames import alike, array_of, numeric, same_zone, seconds, zoned
 from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
@@ -32,7 +32,8 @@ def fill(
     answers for its middle.
 
     UserWarning for times further outside. Raises TypeError where `at` has dates and times have none, or the other way
-    round; ValueError for what is no number and what cannot be filled.
+    round, and where times have a time zone and `at` has none; ValueError for what is no number and what cannot be
+    filled.
     """
     t, y, at = _series(times, values, at)
     far = (t[-1] - t[0]) / 10
@@ -49,7 +50,8 @@ def fill(
         asked = (nearest >= first) & (nearest < last)
         if asked.any():
             seen = slice(start, start + SEEN[1])
-            out[:, asked] = answers(model, t[seen], y[seen], at[asked])
+            flat = np.ptp(y[seen]) <= 1e-12 * np.abs(y[seen]).max()  # and has no spread to be measured in
+            out[:, asked] = answers(model, t[seen], y[seen], at[asked], y.std() if flat else None)
     return out[0], out[1]
 
 
@@ -63,11 +65,12 @@ def windows(count: int) -> list[tuple[int, int, int]]:
     return [(start, edges[i], edges[i + 1]) for i, start in enumerate(starts)]
 
 
-def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
+def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray, spread: float | None = None) -> np.ndarray:
     """Mean and standard deviation (2, M) at `at` (M,) from all points t, y (N,), sorted by time: what the page computes
-    as well. Places are asked in heaps of at most 24 that each span the whole range, as in training."""
+    as well. Places are asked in heaps of at most 24 that each span the whole range, as in training. spread: what values
+    are divided by; None: their own deviation."""
     unit, middle = float(np.median(np.diff(np.unique(t)))), (t[0] + t[-1]) / 2
-    centre, spread = y.mean(), y.std()
+    centre, spread = y.mean(), spread or y.std()
     seen = Tokens(values=((y - centre) / spread)[None, :, None], positions=((t - middle) / unit)[None, :, None])
     heaps, out = math.ceil(len(at) / ASKED), np.empty((2, len(at)))
     for i in range(heaps):
@@ -79,8 +82,8 @@ def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.nd
 
 def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points sorted by time, without gaps, and the places that are asked, all float64."""
-    times, y = np.asarray(times), np.asarray(values)
-    at = times if at is None else np.asarray(at)
+    wanted, places = zoned(times), times if at is None else at
+    times, y, at = array_of(times), array_of(values), array_of(places)
     if not at.size:
         raise ValueError("at holds no time; ask for one at least")
     if times.dtype.kind == at.dtype.kind == "M" and times.size:  # durations: float64 since 1970 ends at a microsecond
@@ -93,6 +96,7 @@ def _series(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         raise ValueError(f"times has {len(t)} entries, values has {len(y)}; they must agree")
     at, as_well = seconds("at", at)
     alike("at", as_well, "times", dates)
+    same_zone("at", places, "times", wanted)
     if dates and len(t):
         t, at = t - t.min(), at - t.min()
     real = ~np.isnan(y)
