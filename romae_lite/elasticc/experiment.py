@@ -56,7 +56,7 @@ class ELAsTiCC(Classification):
             # the median time from one visit to the next, in whatever band, is 3.1 days
             units={"the paper's": {"position_scale": 1.0}, "neighbours": {"position_scale": 0.32}},
             rates=({"lr": 2.7e-3, "pretrain_lr": 1.7e-3}, {}, {"lr": 2.4e-2, "pretrain_lr": 1.5e-2}),
-            valid="valid_f1_macro", metric="f1_macro", better="higher", mixed="RoPE on time with the band added",
+            valid="valid_f1_macro", metric="f1_macro", better="higher", mixed="RoPE on time and added band",
         ),
     )  # fmt: skip
     deviations = (
