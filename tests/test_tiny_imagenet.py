@@ -394,7 +394,10 @@ def test_the_finding_is_about_pairs_of_committed_runs_and_left_out_where_it_is_n
     for seed in range(3):
         put(seed, 0.27 + 0.01 * seed, pool="mean")
     (found,) = findings(tmp_path)
-    assert "the two together add 0.050 [0.050, 0.050]" in found and "still there adds 0.070 [0.070, 0.070] (3 pairs" in found
+    assert (
+        "the two together add 0.050 [0.050, 0.050]" in found
+        and "still there adds 0.070 [0.070, 0.070] (3 pairs" in found
+    )
     assert "adds 0.025 to the F-score" in found
     put(2, 0.0, cls=False, pool="mean")
     assert findings(tmp_path) == []  # the interval has zero in it
