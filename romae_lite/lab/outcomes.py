@@ -138,16 +138,17 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     hair = 1e-9 * max(abs(claim.value), abs(ours.mean))  # edges count as inside, whatever the last bit says
     above_floor = " above the noise" if claim.floor else ""
     words = f"the difference{above_floor} is {show(found.value)}"
-    if found.half is None and not claim.is_count:
-        return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
-    if found.holds_zero and found.half > lost(claim, claim.value):
-        interval = show_interval(claim, found)
-        return Outcome("undecided", f"{words}, 95 % interval {interval}: too wide to say", found)
-    if abs(found.value) <= claim.resolution + hair:
-        return Outcome("agrees", "equal in the digits that the paper prints", found)
+    equal = abs(found.value) <= claim.resolution + hair
+    agrees = Outcome("agrees", "equal in the digits that the paper prints", found)
     if claim.is_count:
-        return Outcome("differs", words, found)
+        return agrees if equal else Outcome("differs", words, found)
+    if found.half is None:
+        return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
     interval = f", 95 % interval {show_interval(claim, found)}"
+    if found.holds_zero and found.half > lost(claim, claim.value):
+        return Outcome("undecided", f"{words}{interval}: too wide to say", found)
+    if equal:
+        return agrees
     if abs(found.value) <= found.margin + hair:
         seen = "seen, and " if found.by_margin_alone else ""
         return Outcome("agrees", f"{words}{interval}: {seen}within the margin of {show(found.margin)}", found)

@@ -171,17 +171,18 @@ def _aside(path: Path) -> Iterator[None]:
     """Put record, arrays and weights that stand there aside while others are written: they come back where that fails,
     and no kill leaves new arrays beside an old record."""
     places = [path.with_suffix(suffix) for suffix in (".json", ".npz", ".safetensors")]
-    old = {place: place.with_name(f".{place.name}.old") for place in places if place.exists()}
-    for place, kept in old.items():
-        place.replace(kept)
+    aside = {place: place.with_name(f".{place.name}.old") for place in places}
+    old = [place for place in places if place.exists()]
+    for place in old:
+        place.replace(aside[place])
     try:
         yield
     except BaseException:
         for place in places:
-            old[place].replace(place) if place in old else place.unlink(missing_ok=True)
+            aside[place].replace(place) if place in old else place.unlink(missing_ok=True)
         raise
-    for kept in old.values():
-        kept.unlink()
+    for kept in aside.values():
+        kept.unlink(missing_ok=True)  # what a kill has left there as well
 
 
 def _try_folder(folder: Path) -> None:

@@ -329,7 +329,7 @@ def _compared(lead: Lead, claims: Mapping[str, Claim], ours: Mapping[str, Summar
         f"{in_units(claim, mine.mean)} against {in_units(claim, them)}, the difference known to ± "
         f"{in_units(claim, half)} (95 %)"
     )
-    if abs(gap) <= half and half > lost(claim, them):
+    if found.holds_zero and half > lost(claim, them):
         return Evidence(text, Outcome("undecided", f"too scattered to say: {words}", found))
     if sign * gap < -half:
         return Evidence(text, Outcome("agrees", f"ahead: {words}", found))

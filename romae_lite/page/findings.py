@@ -69,9 +69,8 @@ def unit_of_time(root: Path | None) -> str | None:
         excess = lambda r: 100 * (r.metrics["mse_noisy"] / r.metrics["mse_noisy_gp"] - 1)  # noqa: E731
         before, after = (mean(map(excess, group)) for group in (series, moved))
         more = (
-            "With the paper's own settings on its synthetic series, that alone takes the error from "
-            f"{before:.0f} % above "
-            f"the best possible to {after:.0f} % ({len(series)} and {len(moved)} runs; [chapter 06]"
+            f"With the paper's own settings on its synthetic series, that alone takes the error from {before:.0f} % "
+            f"above the best possible to {after:.0f} % ({len(series)} and {len(moved)} runs; [chapter 06]"
             "(/notebooks/06_synthetic)). "
         )
     return (
