@@ -27,6 +27,7 @@ from torch.nn.utils.rnn import pad_sequence
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import r2_score
     from sklearn.model_selection import train_test_split
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -485,11 +486,16 @@ class Interpolator(_Saved):
         return (mean, deviation) if each else (np.stack(mean), np.stack(deviation))
 
     def score(self, X=None, scale: Scale | None = None) -> float:
-        """R²: the share of the variance explained where a random half of every window is hidden; 1 at best."""
+        """R²: the share of the variance explained where a random half of every window is hidden; 1 at best.
+
+        Of values that do not differ it is 0, or 1 where every answer is exact, as in scikit-learn.
+        """
         tokens, scale = self._asked_of(X, scale)
         series = [s for s in _series(self.standard_.stated(tokens, scale)) if len(s[0]) > 1]
+        if not series:
+            raise ValueError("X has no series of two values or more; to hide one of them, another must be there")
         y, mean, _ = map(np.concatenate, zip(*self._answers(_hidden(series, self.seed, self.window, 0.5)), strict=True))
-        return float(1 - np.mean((y - mean) ** 2) / np.var(y))
+        return float(r2_score(y, mean))
 
     def summary(self) -> str:
         """What was chosen, and how good it is, in lines."""
@@ -515,6 +521,8 @@ class Interpolator(_Saved):
         if X is None:
             if self._data is None:
                 raise ValueError("X is None, but a saved model carries no series; give tokens, and their scale")
+            if scale is not None:
+                raise ValueError("scale is given, but X is None; give both, or neither for the series of the fit")
             return self._data
         return self._whole(X, scale), scale
 

@@ -207,6 +207,16 @@ def test_saved_is_the_same(tmp_path, table, fitted):
         Interpolator.load(tmp_path)
 
 
+def test_what_cannot_be_asked_is_said(table, fitted):
+    model, tokens, scale = fitted
+    with pytest.raises(ValueError, match="scale is given, but X is None; give both"):
+        model.predict(scale=scale, at=AT)
+    plain = Interpolator(steps=2, **TINY).fit(kinds_of(20)[0])
+    with pytest.raises(ValueError, match="X has no series of two values or more"):
+        plain.score([(np.array([1.0]), np.array([2.0]))])
+    assert plain.score([(np.arange(12.0), np.full(12, 2.0))]) == 0  # no variance to explain, and none explained
+
+
 def kinds_of(n: int) -> tuple[list, np.ndarray]:
     t = np.arange(12.0)
     return [(t, np.sin(t / (2 if i % 2 else 5) + i)) for i in range(n)], np.array(["slow", "fast"])[np.arange(n) % 2]
