@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "tokens": ("Tokens", "collate", "patchify"),
-    "frames": ("from_table",),
+    "frames": ("from_table", "Scale"),
     "masking": ("hide",),
     "rope": ("PositionEncoding",),
     "model": ("ModelConfig", "Size", "size", "RoMAE", "RoMAEPredictor", "interpolate", "save"),

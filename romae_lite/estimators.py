@@ -976,12 +976,10 @@ class Classifier(ClassifierMixin, _Saved):
         r = self.report_
         if not r["held"]:
             return "held out  nothing: too few labels. Score it on series of your own that it has not seen"
-        if r["romae"] > max(r["simple"], r["majority"]):
-            lost = ""
-        elif r["held"] < FEW:
+        better = r["romae"] > max(r["simple"], r["majority"])
+        lost = "" if better else "\n          RoMAE is not the better one: use the simple one"
+        if r["held"] < FEW:
             lost = f"\n          {r['held']} series are too few to choose by"
-        else:
-            lost = "\n          RoMAE is not the better one: use the simple one"
         return (
             f"held out  {r['held']} series, accuracy: largest class {r['majority']:.2f},\n"
             f"          logistic regression on simple statistics {r['simple']:.2f}, RoMAE {r['romae']:.2f}{lost}"

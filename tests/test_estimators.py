@@ -264,6 +264,16 @@ def test_the_summary_says_what_the_fit_was_made_with():
         assert model.set_params(batch=3, lr=1.0).summary() == before and "steps of 16" in before
 
 
+@pytest.mark.parametrize("romae, simple", [(1.0, 0.5), (0.5, 1.0)])
+@pytest.mark.parametrize("held", [49, 50])
+def test_few_series_decide_nothing_whoever_is_ahead(romae, simple, held):
+    series, names = kinds_of(20)
+    model = Classifier(steps=2, pretrain=False, **TINY).fit(series, names)
+    model.report_ |= {"held": held, "romae": romae, "simple": simple, "majority": 0.5}
+    assert (f"{held} series are too few to choose by" in model.summary()) == (held < 50)
+    assert ("use the simple one" in model.summary()) == (held >= 50 and simple > romae)
+
+
 def test_a_class_of_one_series_does_not_switch_the_report_off():
     """It is learnt from; a fifth of the others is held out."""
     series, names = kinds_of(41)

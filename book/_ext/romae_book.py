@@ -115,6 +115,9 @@ class ModelCardDirective(MarkdownDirective):
         return card(self.arguments[0]).split("\n", 2)[2]  # the page has a heading of its own
 
 
+LIBRARIES = "Module, BaseEstimator, ClassifierMixin, tuple, object"  # classes whose members are not shown
+
+
 class ApiDirective(MarkdownDirective):
     """The names of the front door, module by module, by autodoc."""
 
@@ -127,7 +130,8 @@ class ApiDirective(MarkdownDirective):
             for name in names:
                 value = getattr(romae_lite, name)
                 kind = "class" if isinstance(value, type) else "function" if callable(value) else "data"
-                members = ["   :members:"] * (kind == "class")
+                # what a class of ours inherits from one of ours is its own; what it has from a library, the library's
+                members = ["   :members:", f"   :inherited-members: {LIBRARIES}"] * (kind == "class")
                 where = f"{value.__module__}.{name}" if kind != "data" else f"romae_lite.{name}"
                 lines += ["```{eval-rst}", f".. auto{kind}:: {where}", *members, "```", ""]
         return "\n".join(lines)

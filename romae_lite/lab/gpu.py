@@ -2,8 +2,8 @@
 
 Checks first (do CPU and GPU agree?), then the measurements of chapter 13, then the paper's own runs that a CPU cannot
 do, most valuable first. Everything is a slice that resumes: a check that was passed is noted beside the checkpoints, a
-run that was stopped goes on from its checkpoint, a record that exists is not made again. Needs torch, accelerate,
-einops, safetensors, numpy and scipy; no network.
+run that was stopped goes on from its checkpoint, a record that exists is not made again. No network. Torch, accelerate,
+einops, safetensors, numpy and scipy are enough for most of it; what needs more, or data, is named and passed over.
 """
 
 import json
