@@ -62,7 +62,7 @@ bench: $(STAMP)  ## speed and memory on this machine, as ratios and rates
 
 # PYTHON_GPU: an interpreter that has torch with CUDA, accelerate, einops, safetensors, numpy and scipy.
 gpu:  ## what to do first on a machine with an Nvidia GPU, in slices that resume: BUDGET=30m
-	$(or $(PYTHON_GPU),$(PYTHON)) -m romae_lite gpu --budget $(or $(BUDGET),30m)
+	$(or $(PYTHON_GPU),$(wildcard $(BIN)/python),$(PYTHON)) -m romae_lite gpu --budget $(or $(BUDGET),30m)
 
 picture: book  ## take the README's picture of the site again (needs Chromium)
 	$(BIN)/python book/_ext/picture.py $(SITE) book/_static/site.png

@@ -37,7 +37,7 @@ def succeeds(work: Callable, *arguments) -> bool:
     except (DataError, OSError) as error:  # the errors of requests are OSErrors
         print(f"error: {error}", file=sys.stderr)
     except ImportError as error:
-        print(f"error: {error}; pip install 'romae-lite[data]' has what this needs", file=sys.stderr)
+        print(f"error: {error}; from the checkout, pip install -e '.[data]' has what this needs", file=sys.stderr)
     else:
         return True
     return False

@@ -4,9 +4,10 @@
     mean, deviation = Interpolator().fit(tokens, scale).predict(at=[10.5, 11.0])
     kinds = Classifier().fit(tokens, scale=scale).predict(tokens, scale=scale)
 
-Size, window, steps and encoding are chosen from the data and shown by `summary()`. Some series or points are held out
-of every fit: half of them choose the step to stop at and the width of the band, the others are what is reported, beside
-what a simple method makes of the same points.
+Size, steps and encoding are chosen from the data and shown by `summary()`. `Interpolator` holds some series or points
+out: half of them choose the step to stop at and the width of the band, the others are what is reported. `Classifier`
+holds a share of the labelled series out (`holdout`) and reports on all of them. Beside either stands what a simple
+method makes of the same.
 """
 
 import json
@@ -34,7 +35,7 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 except ImportError as error:
-    raise ImportError("the estimators need scikit-learn: pip install scikit-learn, or romae-lite[tables]") from error
+    raise ImportError("the estimators need scikit-learn: pip install scikit-learn") from error
 
 from . import checks
 from .batching import by_length, trim
@@ -226,7 +227,7 @@ def _from_zero(values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
 
 def gaps(batch: Tokens, generator: torch.Generator) -> Tensor:
     """Which tokens to hide, (B, N) bool: 10 to 90 % of each series, scattered in one half of the series and in one
-    stretch of time in the other (of one channel only, as far as it goes, where there are several)."""
+    stretch of time in the other (in half of these of one channel only, as far as it goes, where there are several)."""
     scattered = hide(batch.real, ratio=(0.1, 0.9), generator=generator)
     rows, n = batch.real.shape
     count = scattered.sum(1, keepdim=True)

@@ -30,8 +30,8 @@ class Scale:
 
     ids: of the samples, in the order of the tokens. start (B,): the time of position 0, the first of each sample; where
     times are dates in seconds after `since`, and `zoned` says whether they had a time zone. unit: time of one unit of
-    position, in seconds where times are dates. mean, deviation (C,): of each channel. notes: what was done to the
-    table, in sentences.
+    position, in seconds where times are dates (`dates`). channels, labels: their names, in the order of the numbers
+    that tokens carry. mean, deviation (C,): of each channel. notes: what was done to the table, in sentences.
     """
 
     ids: tuple[Hashable, ...]

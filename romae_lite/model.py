@@ -307,7 +307,7 @@ class RoMAE(nn.Module):
     def forward(self, tokens: Tokens, where: Split, record: dict | None = None) -> Tensor:
         """Predicted values of the hidden tokens, (B, M, P); with `spread`, P more: logarithms of their variances.
 
-        record: a dict that receives the inputs, attention maps and outputs of every block (shapes in `Stack`).
+        record: a dict that receives the attention maps and outputs of every block (shapes in `Stack`).
         """
         check_shapes(self.config, tokens, record)
         checks.kind("where", where, Split)
@@ -317,7 +317,7 @@ class RoMAE(nn.Module):
         )
         hidden = take(tokens.positions, where.hidden)  # (B, M, D)
         x = self.project(x).float()
-        x = torch.cat((x, self.mask_token.expand(*hidden.shape[:2], -1)), dim=1)  # (B, V' + M, E)
+        x = torch.cat((x, self.mask_token.expand(*hidden.shape[:2], -1)), dim=1)  # (B, 1 + V + M, E')
         unseen = where.hidden_pad
         if self.config.alone:
             unseen = torch.ones(hidden.shape[:2], dtype=torch.bool, device=hidden.device)

@@ -11,7 +11,7 @@ real numbers, on any number of axes (time; row and column; band and time ...).
 All axes' first halves stand beside all axes' second halves, so one rotation serves any number of axes. The authors'
 layout ([a0 a1 a2 a3 b0 b1 b2 b3]) is the same up to a fixed permutation of channels, which the projections learn.
 
-Shapes: B batch, N tokens, D axes, H heads, F = head_dim / 2 pairs.
+Shapes: B batch, N tokens, D axes, H heads, F_axis pairs of channels on an axis.
 """
 
 import math
@@ -54,7 +54,7 @@ def angles(positions: Tensor, freqs: Tensor) -> Tensor:
     Devices without float64 (Apple's MPS) fall back to float32 and so to that drift.
     """
     positions, freqs = tensor("positions", positions), tensor("freqs", freqs)
-    shapes(positions.ndim == 3 and freqs.ndim == 1, "be (B, N, D) and (F,)", positions=positions, freqs=freqs)
+    shapes(positions.ndim == 3 and freqs.ndim == 1, "be (B, N, D) and (F_axis,)", positions=positions, freqs=freqs)
     wide = _wide(positions.device)
     turns = positions.to(wide)[..., None] * freqs.to(positions.device, wide)  # (B, N, D, F_axis)
     return turns.remainder(2 * math.pi).flatten(-2).float()  # (B, N, D * F_axis)
@@ -81,7 +81,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class PositionEncoding:
-    """How a stack of blocks gets to know positions. Two hooks, and every variant fills one of them, or both:
+    """How a stack of blocks gets to know positions. Two hooks; a variant fills one, both (mixed) or neither (none):
 
     * ``rotation(positions, head_dim)`` -> (cos, sin) for `rotate`, or None: applied to queries and keys of every layer;
     * ``embedding(positions, dim)`` -> (B, N, dim) to be added to the tokens once, or None.

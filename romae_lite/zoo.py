@@ -35,7 +35,8 @@ def load(name: str | PathLike, folder: str | PathLike | None = None):
 
     folder: where to look for <name>.safetensors first; by default $ROMAE_MODELS.
     Raises FileNotFoundError, with the names there are, for what is neither; ValueError for a file that is damaged, or
-    is not the named model; OSError where weights would have to be fetched and cannot.
+    is not the named model; OSError where weights would have to be fetched and
+    cannot, ImportError where pooch is missing for that.
     """
     from . import model
 

@@ -164,6 +164,19 @@ def test_stretches_are_whole(tokens):
         assert at.tolist() == list(range(int(at[0]), int(at[-1]) + 1))
 
 
+@pytest.mark.parametrize("masks", ["random", "stretch"])
+def test_the_setting_decides_what_is_hidden(tokens, monkeypatch, masks):
+    """What the loss is asked for: whole columns or rows, or patches of which no line is hidden whole or shown whole."""
+    asked = []
+    monkeypatch.setattr(
+        "romae_lite.esc50.experiment.masked_loss", lambda model, batch, hidden, how: asked.append(hidden)
+    )
+    ESC50.quick().replace(masks=masks, mask_ratio=0.5).pretrain_loss(None, tokens, seeded(0))
+    for i, one in enumerate(asked[0].reshape(12, 8, 8)):
+        share = one.double().mean(1 - i % 2)  # of each column of time, or row of pitch
+        assert set(share.tolist()) <= {0.0, 1.0} if masks == "stretch" else (share % 1 > 0).any()
+
+
 # Files ----------------------------------------------------------------------------------------------------------------
 
 

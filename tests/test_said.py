@@ -189,8 +189,11 @@ SAID = (
     ),
     (
         "book/deviations.md",
-        "in Table 1 a head that starts like the rest costs more than lies between our runs and the paper's",
-        lambda: mean(f"{TINY} init=normal") - mean(TINY) > abs(mean(TINY) - paper("table-1-tiny-with-cls")),
+        "in Table 1 a head that starts like the rest did worse in each of the four seeds run, by 0.03 to 3.3",
+        lambda: (
+            (worse := [-x for x in change(f"{TINY} init=normal | init=body").values])
+            and (round(min(worse), 2), round(max(worse), 1), len(worse)) == (0.03, 3.3, 4)
+        ),
     ),
     (
         "book/what_we_found.md",
@@ -523,10 +526,14 @@ SAID = (
     (
         "book/encodings.md",
         "the band makes no difference that five seeds can tell",
-        lambda: (
-            no_difference("elasticc small f1_macro encoding=quantised lr=0.0027 pretrain_lr=0.0017 | encoding=mixed")
-            and no_difference("elasticc small f1_macro | encoding=mixed lr=0.0027 pretrain_lr=0.0017")
+        lambda: no_difference(
+            "elasticc small f1_macro encoding=quantised lr=0.0027 pretrain_lr=0.0017 | encoding=mixed"
         ),
+    ),
+    (
+        "book/encodings.md",
+        "ahead of RoPE at the preset's own rate too",
+        lambda: change("elasticc small f1_macro | encoding=mixed lr=0.0027 pretrain_lr=0.0017").low > 0,
     ),
     (
         "notebooks/10_elasticc.ipynb",
@@ -546,6 +553,27 @@ SAID = (
             )
             < 0.02
             and every("physionet small mae", lambda m: m["mse_Age_linear"] / m["mse_Age_mean"] > 0.999)
+        ),
+    ),
+    (
+        "notebooks/07_physionet.ipynb",
+        "it makes next to no difference to straight lines, which look at one channel, nor to our small model",
+        lambda: all(
+            -0.005 < (d := change(f"physionet small {metric} | masking=tokens")).low <= d.high < 0.005
+            for metric in ("mae", "mae_linear")
+        ),
+    ),
+    (
+        "notebooks/07_physionet.ipynb",
+        "Hiding values instead of minutes helps the trees, on every split",
+        lambda: all(x < 0 for x in change("physionet small mae_boosted | masking=tokens").values),
+    ),
+    (
+        "notebooks/05_spirals.ipynb",
+        "in an eighth more steps, they leave a larger error than 50,000 shown once, by about a sixth on average",
+        lambda: (
+            (d := change("spirals best rmse_clean n_train=50000 | n_train=200 epochs=250")).low > 0
+            and abs(d.mean / mean("spirals best rmse_clean n_train=50000") - 1 / 6) < 0.03
         ),
     ),
     (

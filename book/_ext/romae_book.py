@@ -115,7 +115,7 @@ class ModelCardDirective(MarkdownDirective):
         return card(self.arguments[0]).split("\n", 2)[2]  # the page has a heading of its own
 
 
-LIBRARIES = "Module, BaseEstimator, ClassifierMixin, tuple, object"  # classes whose members are not shown
+LIBRARIES = "Module, BaseEstimator, tuple, object"  # classes whose members are not shown
 
 
 class ApiDirective(MarkdownDirective):

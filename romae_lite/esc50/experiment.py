@@ -183,7 +183,10 @@ class ESC50(Classification):
         """Reconstruction of hidden patches, each standardised by itself."""
         if self.roll and batch.pad is None:
             batch = sounds.rolled(batch, generator)
-        hidden = hide(batch.real, ratio=self.mask_ratio, generator=generator)
+        if self.masks == "stretch":
+            hidden = sounds.stretches(batch, self.mask_ratio, generator)
+        else:
+            hidden = hide(batch.real, ratio=self.mask_ratio, generator=generator)
         return masked_loss(
             model, batch, hidden, normalised_loss if self.targets == "normalised" else reconstruction_loss
         )

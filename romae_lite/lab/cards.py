@@ -46,7 +46,8 @@ CARDS = {
         what="Fills any one-dimensional series without training: mean and variance of a measurement at any time. "
         "`romae_lite.fill(times, values, at)` standardises the series, asks the model, and answers in your units.",
         trained_on="draws of Gaussian processes made by `romae_lite/priors/data.py`: smooth, Matérn, rough and "
-        "periodic kernels and their sums, with drawn length scales, noise, gaps and numbers of points.",
+        "periodic kernels and their sums, with drawn length scales, noise, gaps and numbers of points. The targets "
+        "were the best possible answers, which the kernels give.",
         limits="One value at a time, three points at least; more than those of a training series are read in "
         "windows. Bands are those of a normal distribution for one time, not of whole curves; the inner one "
         "is somewhat wide, most so with few points, where the truth has heavier tails than a normal "
@@ -99,7 +100,8 @@ CARDS = {
         command="python -m romae_lite run synthetic --preset mini --seeds 0",
         what="The model of chapter 06's figure: from a few noisy points of a smooth random series, all the others. "
         "Positions are times divided by the distance of neighbouring points.",
-        trained_on="series made by `romae_lite/synthetic/data.py`, the authors' grid, with few points visible.",
+        trained_on="series made by `romae_lite/synthetic/data.py`, times 0 to 0.98 (the grid that begins one step "
+        "before the authors', D18), with few points visible.",
         limits="Knows series of that generator alone; it was trained at the grid's times, with few points visible.",
         grades={
             "mse_clean": "mean squared error to the clean curve",

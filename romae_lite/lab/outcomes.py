@@ -143,14 +143,16 @@ def outcome(claim: Claim, ours: Summary | None) -> Outcome:
     if claim.is_count:
         return agrees if equal else Outcome("differs", words, found)
     if found.half is None:
-        return Outcome("undecided", f"{words} in {ours.n} of the {LEAST} runs that an interval takes", found)
+        return Outcome("undecided", f"{words}, from {ours.n} run{'s' * (ours.n > 1)}; an interval needs {LEAST}", found)
     interval = f", 95 % interval {show_interval(claim, found)}"
     if found.holds_zero and found.half > lost(claim, claim.value):
         return Outcome("undecided", f"{words}{interval}: too wide to say", found)
     if equal:
         return agrees
     if abs(found.value) <= found.margin + hair:
+        beyond = abs(found.value) + found.half > found.margin + hair
         seen = "seen, and " if found.by_margin_alone else ""
+        seen += "its mean " if found.by_margin_alone and beyond else ""
         return Outcome("agrees", f"{words}{interval}: {seen}within the margin of {show(found.margin)}", found)
     if found.holds_zero or abs(found.value) <= found.half + hair:
         return Outcome("agrees", f"{words}{interval}, which holds 0", found)

@@ -146,9 +146,7 @@ def claims_line(judged: Sequence[Judged]) -> str:
     found = [claim.status for claim in judged]
     forced = [claim.statement.title for claim in judged if claim.statement.forced and claim.status == "agrees"]
     which = f"“{'”, “'.join(forced)}”"
-    words = (
-        f" The paper's input leaves no choice in {which}." if forced else ""
-    )
+    words = f" The paper's input leaves no choice in {which}." if forced else ""
     return f"Of {len(found)} claims of the paper: {tally(found)}.{words}"
 
 

@@ -155,7 +155,7 @@ def _save_weights(model: torch.nn.Module, path: Path) -> str:
 
 
 def _with_beginning(code: str, planned: Planned, exp: Experiment) -> str:
-    """The commit that a record names: today's, with the + of uncommitted code where an earlier session, whose
+    """The commit that a record names: today's, with the + of uncommitted code where an earlier call, whose
     checkpoint this run goes on from, had it. Checkpoints of other numerics are refused."""
     note = planned.checkpoint.with_suffix(".commit")
     if not any(path.exists() for path in exp.checkpoints(planned.checkpoint)):

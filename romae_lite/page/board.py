@@ -497,7 +497,7 @@ def _change(row: Row, pages: str) -> str:
     if row.claim.id in forced_cells():
         return "The number is forced by the input: another draw or range of positions, and nothing else."
     if row.ours.n < LEAST and not claim.is_count:
-        parts.append(_text(f"More runs: {row.ours.n} have no interval. {REPEATED}"))
+        parts.append(_text(f"More runs: an interval needs {LEAST}. {REPEATED}"))
     elif row.outcome.difference.half and row.ours.n < 10 and not claim.is_count:
         parts.append(_text(f"More runs would narrow the interval, which rests on {row.ours.n}."))
     flips = [d for d in _deviations(row) if _known()[d].answer != "no"]
