@@ -221,6 +221,22 @@ def test_settings_that_shape_the_data_may_change_it(results, repository, monkeyp
     assert audit(results).problems == []
 
 
+@pytest.mark.parametrize(("apart", "problems"), [(1e-12, 0), (1e-6, 1)])
+def test_a_last_digit_makes_no_other_data(results, repository, apart, problems):
+    """Two processors round alike but for the last digit: the best possible predictor shows whether it is more."""
+    for settings, score in (({"epochs": 7}, 0.0134), ({"epochs": 8}, 0.0134 * (1 + apart))):
+        metrics = {"rmse_clean": 0.03 * settings["epochs"], "rmse_clean_bayes": score}
+        put(
+            results,
+            settings=settings,
+            seed=9,
+            commit=repository,
+            data_fingerprint=str(apart * settings["epochs"]),
+            metrics=metrics,
+        )
+    assert sum("other data" in problem for problem in audit(results).problems) == problems
+
+
 def test_loose_commits_are_counted_and_a_missing_history_is_said(results, repository, tmp_path, monkeypatch):
     put(results, seed=2, commit=repository + "+")
     assert "1 of them made by code that differs from its commit" in " ".join(audit(results).notes)
