@@ -28,7 +28,7 @@ def test_every_table_has_all_its_cells():
         "Table 4": 4 + 2,  # and two of the authors' README
         "Table 5": 6 + 1,  # and its last cell read as the script prints it
         "Table 6": 5 * 5 + 2,  # and two cells as the script scores them
-        # one cell is printed twice with different numbers; one number is a notebook's; two are read in a second way
+        # one cell is printed twice with different numbers; one number is a notebook's; one is read in a second way
         "Table 7": 4 + 2 + 3 + 1 + 1,
         "Table 8": 4 + 1,  # and Table 14's
         "Table 9": 2,  # the third speed is the unit
