@@ -14,6 +14,7 @@ from conftest import ROOT
 
 from romae_lite.lab.records import Record, counted, load_all
 from romae_lite.lab.subjects import EXPERIMENTS
+from romae_lite.lab.summary import summarise
 from romae_lite.page import prose
 from romae_lite.page.prose import change
 
@@ -576,6 +577,37 @@ SAID = (
         lambda: (
             (d := change("spirals best rmse_clean n_train=50000 | n_train=200 epochs=250")).low > 0
             and abs(d.mean / mean("spirals best rmse_clean n_train=50000") - 1 / 6) < 0.03
+        ),
+    ),
+    (
+        "notebooks/06_synthetic.ipynb",
+        "our model learns its series by heart: on them it goes far below the best possible",
+        lambda: every(
+            "synthetic best mse_noisy n_train=1600 epochs=80 shared_seed=True",
+            lambda m: (
+                m["mse_noisy_leaked"] < 0.8 * m["mse_noisy_leaked_gp"] and m["mse_noisy"] > 1.2 * m["mse_noisy_gp"]
+            ),
+        ),
+    ),
+    (
+        "notebooks/06_synthetic.ipynb",
+        "a little lower on a model's own series, by less than five runs can tell from chance",
+        lambda: (
+            len(found := runs("synthetic best mse_noisy n_train=1600 epochs=80")[:]) == 5
+            and summarise(
+                r.metrics["mse_noisy"] / r.metrics["mse_noisy_gp"]
+                - r.metrics["mse_noisy_leaked"] / r.metrics["mse_noisy_leaked_gp"]
+                for r in found
+            ).low
+            < 0
+        ),
+    ),
+    (
+        "book/what_we_found.md",
+        "nor where a series keeps the order of its points, as in their code",
+        lambda: every(
+            "synthetic paper mse_noisy grid=from-zero shared_seed=True",
+            lambda m: m["mse_noisy_leaked"] / m["mse_noisy_leaked_gp"] > m["mse_noisy"] / m["mse_noisy_gp"],
         ),
     ),
     (

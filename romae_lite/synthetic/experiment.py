@@ -46,7 +46,7 @@ class Synthetic(Masked):
         ("best", 3, {"grid": "hetvae"}),
         # little data, many times over, with fresh masks and with masks that a series keeps: what can be learnt by heart
         ("best", 5, {"n_train": 1600, "epochs": 80}),
-        ("best", 1, {"n_train": 1600, "epochs": 80, "shared_seed": True}),
+        ("best", 3, {"n_train": 1600, "epochs": 80, "shared_seed": True}),
         ("paper", 2, {"grid": "from-zero", "shared_seed": True}),
         ("paper", 3, {"position_scale": 50.0}),
         ("paper", 1, {"grid": "hetvae"}),
