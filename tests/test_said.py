@@ -595,7 +595,7 @@ SAID = (
         "notebooks/06_synthetic.ipynb",
         "a little lower on a model's own series, by less than five runs can tell from chance",
         lambda: (
-            len(found := runs("synthetic best mse_noisy n_train=1600 epochs=80")[:]) == 5
+            len(found := runs("synthetic best mse_noisy n_train=1600 epochs=80")) == 5
             and summarise(
                 r.metrics["mse_noisy"] / r.metrics["mse_noisy_gp"]
                 - r.metrics["mse_noisy_leaked"] / r.metrics["mse_noisy_leaked_gp"]
