@@ -31,15 +31,15 @@ class Unit:
     def __str__(self) -> str:
         rows = (
             ("between neighbours, median", self.value),
-            ("between the closest 5 %", self.shortest),
-            ("between the widest 5 %", self.longest),
+            ("between neighbours, 5th percentile", self.shortest),
+            ("between neighbours, 95th percentile", self.longest),
             ("from first to last", self.span),
         )
         lines = [
             f"divide times by {self.value:.4g}, the typical distance of neighbours",
             "",
-            f"{'the fastest pair turns, in radians':<36} {'as given':>10} {'divided':>10}",
-            *(f"  {name:<34} {length:>10.4g} {length / self.value:>10.4g}" for name, length in rows),
+            f"{'the fastest pair turns, in radians':<38} {'as given':>10} {'divided':>10}",
+            *(f"  {name:<36} {length:>10.4g} {length / self.value:>10.4g}" for name, length in rows),
         ]
         lines += ["\n" + textwrap.fill(problem, 84) for problem in self.problems]
         return "\n".join(lines)

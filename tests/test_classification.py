@@ -152,6 +152,17 @@ def test_start_takes_over_the_whole_encoder(data):
     assert all(torch.equal(t, before[name]) for name, t in model.head.state_dict().items())
 
 
+@pytest.mark.parametrize("name", [name for name, exp in EXPERIMENTS.items() if issubclass(exp, Classification)])
+def test_pretraining_starts_from_the_weights_of_pytorch(name):
+    """The authors' model for pre-training has PyTorch's own, uniform up to 1/sqrt(width), whatever the classifier's
+    `init` is: the recipe of their classifier, normal of deviation 0.02, stalls it (D43)."""
+    exp = EXPERIMENTS[name].paper().replace(encoder="tiny-shallow", decoder="tiny-shallow")
+    weight = exp.autoencoder(0).encoder.stack.blocks[0].attention.qkv.weight
+    bound = weight.shape[1] ** -0.5
+    assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)  # 97,200 weights tell it to 0.0015
+    assert weight.abs().max() <= bound
+
+
 def test_stages_share_no_random_stream_and_one_clock(data):
     model, history = Toy().train(data, 0, logs=4)
     stages = [entry["stage"] for entry in history]

@@ -239,6 +239,23 @@ def test_recordings_of_any_length(tmp_path):
     assert len(sounds.recordings("librispeech", path=tmp_path / "librispeech.h5", most=1, **units)) == 1
 
 
+def test_of_librispeech_seventy_in_a_hundred_are_taken(tmp_path, monkeypatch):
+    """D.2 splits it 70 to 30; AudioSet-20k is taken whole, and so is a number that is asked for."""
+    h5py = pytest.importorskip("h5py")
+    for folder, name in (("librispeech", "librispeech"), ("audioset", "audioset20k")):
+        (tmp_path / folder).mkdir()
+        with h5py.File(tmp_path / folder / f"{name}.h5", "w") as file:
+            file["mel"] = np.arange(20.0).repeat(16 * 128).reshape(20, 16, 128).astype(np.float16)
+            file["frames"] = np.full(20, 16)
+    monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
+    monkeypatch.setattr(ESC50, "clips", lambda self, seed, path=None: (sounds.simulated(6, np.random.default_rng(0)),))
+    exp = ESC50.paper()
+    taken = [exp.replace(pretrain="librispeech").pretrain_data(None, seed).values[:, 0, 0] for seed in (0, 1)]
+    assert len(set(taken[0].tolist())) == 14 and torch.equal(*taken)  # each once, and the same ones for every seed
+    assert len(exp.pretrain_data(None, 0)) == 20
+    assert len(exp.replace(pretrain="librispeech", n_pretrain=20).pretrain_data(None, 0)) == 20
+
+
 # Experiment -----------------------------------------------------------------------------------------------------------
 
 

@@ -41,13 +41,14 @@ TRIALS = 2000
 
 
 def covered(rng: np.random.Generator, n: int, n_paper: int, *, cases: int = 0, draw: float = 0.0) -> float:
-    """How often the interval of the difference holds the true one, 0.02."""
+    """How often the interval of the difference holds the true one, 0.02. n_paper = 0: the paper prints no spread, and
+    its number is one run that scatters as ours do."""
     inside = 0
     for _ in range(TRIALS):
         ours = 0.62 + 0.01 * rng.standard_normal(n)
         paper = 0.60 + 0.02 * rng.standard_normal(max(n_paper, 1))
         if not n_paper:
-            paper = np.array([0.60])
+            paper = 0.60 + 0.01 * rng.standard_normal(1)
         common = math.sqrt(0.61 * 0.39 / cases) * rng.standard_normal() if cases else 0.0
         value = paper.mean() + common + draw * rng.standard_normal()
         made = Claim(
@@ -88,7 +89,7 @@ def test_rounding_is_a_part_of_the_uncertainty():
 
 # Edges ----------------------------------------------------------------------------------------------------------------
 
-THREE = (0.99, 1.0, 1.01)  # s = 0.01; alone against 1.00 (half a digit 0.005), 95 % reaches to 0.02
+THREE = (0.99, 1.0, 1.01)  # s = 0.01; alone against 1.00 (half a digit 0.005), and one run more, 95 % reaches to 0.05
 
 
 @pytest.mark.parametrize(
@@ -120,10 +121,10 @@ THREE = (0.99, 1.0, 1.01)  # s = 0.01; alone against 1.00 (half a digit 0.005), 
         ("4.67", {"better": "equal", "metric": "parameters"}, (4.0,), "differs"),
         # runs so scattered that a difference as large as the number would not have shown
         ("0.80", {}, (0.1, 1.0, 2.9), "undecided"),
-        ("0.80", {}, (0.6, 0.8, 1.2), "agrees"),
+        ("0.80", {}, (0.7, 0.8, 1.0), "agrees"),
         ("0.80", {"margin": 1.0}, (0.1, 1.0, 2.9), "undecided"),  # a mean may lie within a margin by luck
         ("0.80", {"better": "higher"}, (0.6, 0.75, 0.9), "undecided"),  # of a share the number is what is wrong, 0.20
-        ("0.80", {"better": "higher"}, (0.72, 0.80, 0.85), "agrees"),
+        ("0.80", {"better": "higher"}, (0.77, 0.80, 0.82), "agrees"),
         # nothing to judge
         ("0.80", {"not_comparable": "other data"}, THREE, "not comparable"),
         ("?", {}, THREE, "unknown"),

@@ -175,7 +175,10 @@ class ESC50(Classification):
         if self.pretrain == "own" or self.source == "simulated":
             return data.train
         level = sounds.level(self.clips(seed)[0])
-        return sounds.recordings(self.pretrain, **self.units, level=level, most=self.n_pretrain)
+        found = sounds.recordings(self.pretrain, **self.units, level=level, most=self.n_pretrain)
+        if self.pretrain == "librispeech" and self.n_pretrain is None:  # split 70 to 30 (D.2)
+            found = found[numpy_rng(0, 7).permutation(len(found))[: round(0.7 * len(found))]]
+        return found
 
     # Training -------------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ PROTOCOL = {
             "remarks": {
                 "training_set": "not said; of 2000 clips, four folds of five are 1600",
                 "cls": "not in pre-training; of fine-tuning it is not said",
-                "pretrain": "LibriSpeech: split 70 to 30, and not said which part of it",
+                "pretrain": "LibriSpeech: split 70 to 30, and not said which part; 70 % of train-clean-100 fits",
             },
         }
         for pretrain in ("audioset20k", "librispeech")

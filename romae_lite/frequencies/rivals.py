@@ -13,7 +13,8 @@ def harmonic(noisy: np.ndarray, observed: np.ndarray, noise: float = NOISE, top:
     Given the frequencies, a series is linear in a sine and a cosine of each. Every single frequency and every pair from
     0 to top is tried, and the predictions are averaged with the posterior weight of the trial. The coefficients get a
     Gaussian prior with the true variance, so this is the Bayes-optimal predictor but for the shape of that prior, which
-    hardly matters after dozens of observations.
+    hardly matters after dozens of observations, and for the little weight on two sines of one frequency, which `draw`
+    never makes.
     """
     noisy = np.where(observed, noisy, 0.0)
     n, length = noisy.shape

@@ -118,8 +118,8 @@ SQUARED = dict(margin_share=0.1, margin_why="a convention: 10 % of a mean square
                "size that one recorded run differed by on another machine")  # fmt: skip
 ROOT = dict(margin_share=0.05, margin_why="a convention: 5 %, of the size that one recorded run differed by on another "
             "machine")  # fmt: skip
-SHARE = dict(margin=0.01, margin_why="a convention: one point, half of what the rows of Table 2 differ by; leads in "
-             "Tables 3 and 6 that are smaller count as level")  # fmt: skip
+SHARE = dict(margin=0.01, margin_why="a convention: one point, less than half of what [CLS] costs in Table 2; where a "
+             "claim says level, being behind by less counts as level")  # fmt: skip
 EXACT = dict(margin_why="none: the number is known but for the draw of its test set and the digits printed")
 
 CLAIM_FIELDS = {field.name for field in fields(Claim)}

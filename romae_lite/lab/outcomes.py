@@ -71,13 +71,15 @@ def half_width(parts: Iterable[Part]) -> float:
     return t * math.sqrt(variance)
 
 
-def over_runs(summary: Summary) -> Part:
-    """What a mean over seeds is uncertain by."""
-    return Part(summary.std**2 / summary.n, summary.n - 1) if summary.n > 1 else Part(0.0)
+def over_runs(summary: Summary, theirs: Claim | None = None) -> Part:
+    """What a mean over seeds is uncertain by. And what the paper's number is, where it gives no spread of its own: that
+    counts as one run more, which scatters as ours do."""
+    more = 1.0 if theirs and theirs.std is None else 0.0
+    return Part(summary.std**2 * (1 / summary.n + more), summary.n - 1) if summary.n > 1 else Part(0.0)
 
 
 def of_the_paper(claim: Claim) -> list[Part]:
-    """What the paper's number is uncertain by: its runs, its test set, and the digits that it prints."""
+    """What the paper's number is uncertain by: its runs, where it gives a spread; its test set; the printed digits."""
     runs = claim.n or 1  # where nobody says how many, the standard deviation counts as that of one run
     spread = Part((claim.std or 0.0) ** 2 / runs, runs - 1 if runs > 1 else math.inf)
     return [spread, Part(claim.resolution**2 / 3), Part(claim.draw**2)]
@@ -108,7 +110,7 @@ def difference(claim: Claim, ours: Summary) -> Difference:
     paper = claim.value
     if claim.floor:
         paper, ours = above(claim.floor, paper), summarise(above(claim.floor, value) for value in ours.values)
-    parts = [over_runs(ours), *of_the_paper(claim), of_the_test_set(claim.cases, ours.mean, paper)]
+    parts = [over_runs(ours, claim), *of_the_paper(claim), of_the_test_set(claim.cases, ours.mean, paper)]
     half = half_width(parts) if ours.n >= LEAST else None
     margin = max(claim.margin, claim.margin_share * paper)
     return Difference(ours.mean - paper, half, margin)

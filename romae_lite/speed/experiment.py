@@ -58,6 +58,8 @@ class Speed(Experiment):
         ("paper", 3), ("paper", 3, {"encoding": "quantised"}),
     )  # fmt: skip
 
+    deviations = ("D50",)
+
     measure: str = setting("encoding", "what is measured", choices=MEASURES)
     encoding: str = setting("rope", "position encoding", choices=PositionEncoding.KINDS)
     task: str = setting("images", "196 patches of an image, or a series of 75 points", choices=("images", "series"))

@@ -276,7 +276,7 @@ class TinyImageNet(Classification):
 
     def autoencoder(self, seed: int) -> RoMAE:
         kind = AuthorsAbsolute if self.numbered else RoMAE
-        return seeded_build(seed, lambda: kind(self.model_config()))
+        return seeded_build(seed, lambda: kind(self.model_config(init="torch")))
 
     def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         """Mean squared error of hidden patches, each by its own mean and deviation where `targets` says so."""

@@ -22,7 +22,7 @@ PROTOCOL = {
         {
             "source": "Table 10; D.1",
             "settings": {
-                "training_set": 100_000, "lr": 1e-3, "batch": 1024, "epochs": 15, "warmup": 500, "clip": 1.0,
+                "training_set": 100_000, "lr": 1e-3, "batch": 1024, "epochs": 15, "warmup": 500,
                 "optimizer": "adamw", "beta1": 0.9, "beta2": 0.999, "weight_decay": 0.05, "schedule": "cosine",
                 "precision": "fp32", "dropout": 0.0, "smoothing": 0.1, "augment": 2, "magnitude": 9,
                 "pretrain_epochs": 200, "pretrain_batch": 1024, "pretrain_lr": 2e-4, "pretrain_warmup": 2000,
