@@ -12,11 +12,11 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def sent(tensor: Tensor, device) -> Tensor:
-    """The tensor on another device. Towards CUDA nobody waits for the copy, which starts from pinned memory; Apple's
-    GPUs have no float64 and get float32."""
+    """The tensor on another device. Towards CUDA nobody waits for the copy, which starts from pinned memory (where an
+    expanded tensor cannot lie); Apple's GPUs have no float64 and get float32."""
     kind = torch.device(device).type
     if kind == "cuda" and tensor.device.type == "cpu":
-        return tensor.pin_memory().to(device, non_blocking=True)
+        return tensor.contiguous().pin_memory().to(device, non_blocking=True)
     if kind == "mps" and tensor.dtype == torch.float64:
         tensor = tensor.float()
     return tensor.to(device)

@@ -41,7 +41,7 @@ from . import checks
 from .batching import by_length, trim
 from .devices import device_of, sent
 from .fast import Fast
-from .frames import Scale, array_of, missing, own, seconds
+from .frames import Scale, alike, array_of, missing, own, seconds
 from .masking import hide, split, take
 from .model import (
     BANDS,
@@ -78,6 +78,7 @@ class Standard:
     mean: np.ndarray
     deviation: np.ndarray
     scaled: bool = False  # whether they came with a scale
+    dates: bool | None = None  # whether times were dates, where that is known: of pairs and arrays
 
     def stated(self, tokens: Tokens, scale: Scale | None) -> Tokens:
         """Tokens that come in the units of a scale, in these."""
@@ -86,6 +87,10 @@ class Standard:
             raise ValueError("scale is None, but the model was fitted with one; give that of these tokens")
         if unknown := set(given.channels) - set(self.channels):
             raise ValueError(f"channel {sorted(unknown)[0]!r} is unknown; the model has {', '.join(self.channels)}")
+        if tokens.values.shape[-1] != (wanted := self.mean.shape[1]):
+            raise ValueError(f"X has {tokens.values.shape[-1]} values a token; the model was fitted to {wanted}")
+        if self.dates is not None and "dates" in tokens.aux:
+            alike("the times of X", bool(tokens.aux["dates"][0]), "those of the fit", self.dates)
         number = torch.tensor([self.channels.index(name) for name in given.channels])[_channel(tokens)]  # (B, N)
         shift, stretch = (torch.from_numpy(a) for a in (self.mean, self.deviation))
         old = _channel(tokens)
@@ -133,7 +138,8 @@ def _measured(tokens: Tokens, scale: Scale | None) -> Standard:
     # as in `from_table`: within a channel, since two that are measured together say nothing about how fast either is
     times, real = tokens.positions[..., 0].numpy(), tokens.real
     series = [t[mine] for c in range(len(mean)) for t, mine in zip(times, (real & (channel == c)).numpy(), strict=True)]
-    return Standard(unit=typical(series), channels=found.channels, mean=mean, deviation=deviation)
+    dates = bool(tokens.aux["dates"][0]) if "dates" in tokens.aux else None
+    return Standard(unit=typical(series), channels=found.channels, mean=mean, deviation=deviation, dates=dates)
 
 
 def _given(X: Any, scale: Scale | None) -> Tokens:
@@ -147,7 +153,7 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
         if hasattr(X, "__array__") or issparse(X):
             X = [(np.arange(len(row)), row) for row in check_array(X, ensure_all_finite="allow-nan")]
         pairs = list(X)
-        samples, lost, rows = [], 0, 0
+        samples, lost, rows, first = [], 0, 0, None
         for i, pair in enumerate(pairs):
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)")
@@ -159,12 +165,15 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
                 )
             if np.isinf(values).any():
                 raise ValueError(f"X[{i}] has an infinite value; leave it out, or put NaN for what is missing")
-            values = values.reshape(len(values), -1)
+            values = values[:, None] if values.ndim == 1 else values
             there = ~np.isnan(values).any(1)
             if not there.any():
                 raise ValueError(f"X[{i}] has no value; leave it out")
             lost, rows = lost + int((~there & ~np.isnan(values).all(1)).sum()), rows + len(values)
-            samples.append((values[there], seconds(f"X[{i}], its times,", times[there])[0][:, None]))
+            when, dates = seconds(f"X[{i}], its times,", times[there])
+            first = dates if first is None else first
+            alike(f"X[{i}], its times,", dates, "those of X[0]", first)
+            samples.append((values[there], when[:, None]))
         if lost:
             warnings.warn(
                 f"{lost} of {rows} rows of X lack some of their values (NaN) and are left out whole; `from_table` "
@@ -173,12 +182,17 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
             )
         X = collate([(np.zeros_like(v), x) for v, x in samples])
         X = X.carrying(pad_sequence([torch.from_numpy(v) for v, _ in samples], batch_first=True))
+        X.aux["dates"] = torch.full((len(X),), first)
     if scale is not None and (X.aux.get("scale", torch.tensor(scale.mark)) != scale.mark).any():
         raise ValueError("scale is that of another table than X; give the one that `from_table` made with these tokens")
     axes = X.positions.shape[-1]
     if axes > 2:
         raise ValueError(f"X has positions of {axes} axes; series have time, and the number of the channel if several")
-    return X.to("cpu")
+    X = X.to("cpu")
+    number = X.positions[..., 1:][X.real]
+    if ((number < 0) | (number != number.floor())).any():
+        raise ValueError("X has a second axis of positions that holds no numbers of channels: 0, 1, 2, ...")
+    return X
 
 
 def _unmasked(values: Any) -> Any:
@@ -318,12 +332,17 @@ class _Saved(BaseEstimator):
         model, notes = load(path), notes_of(path) or {}
         if notes.get("estimator") != cls.__name__:
             raise ValueError(f"{path} is no saved {cls.__name__}, but {notes.get('estimator', 'a bare model')}")
-        self, standard = cls(**notes["parameters"]), notes["standard"]
+        try:
+            self, standard = cls(**notes["parameters"]), notes["standard"]
+        except TypeError as error:
+            raise ValueError(
+                f"{path} was saved by another version of romae_lite ({error}); load it with that"
+            ) from error
         self.model_ = model
         self.standard_ = Standard(
             unit=standard["unit"], channels=tuple(standard["channels"]),
             mean=np.array(standard["mean"]), deviation=np.array(standard["deviation"]),
-            scaled=standard.get("scaled", False),  # files of before do not say
+            scaled=standard.get("scaled", False), dates=standard.get("dates"),  # files of before do not say
         )  # fmt: skip
         vars(self).update(notes["kept"])
         self.report_.setdefault("settings", notes["parameters"])  # files of before do not say
@@ -590,7 +609,7 @@ class Interpolator(_Saved):
             hidden = batch.real & (torch.arange(batch.values.shape[1]) >= torch.tensor(counts)[:, None])
             batch, level = self._levelled(batch, hidden)
             where, device = split(hidden, batch.real), device_of(model)
-            out = model(batch.to(device), where.to(device)).double().cpu()
+            out = model(batch.to(device), where.to(device)).cpu().double()  # in this order for Apple
             for (b, _, index), answer, base, k in zip(part, out, level.double(), counts, strict=True):
                 m, index = len(index), index.numpy()
                 mean, log_variance = (part[:, 0] for part in said(answer[:m]))
@@ -659,7 +678,10 @@ class Interpolator(_Saved):
             raise ValueError("at holds no time; ask for one at least")
         if scale is None:
             # multiplied as `stated` does: at 1.7e9 seconds a quotient is another number, outside its own series
-            found = torch.from_numpy(seconds("at", times)[0]) * (1 / self.standard_.unit)
+            when, dates = seconds("at", times)
+            if self.standard_.dates is not None:
+                alike("at", dates, "the times of the fit", self.standard_.dates)
+            found = torch.from_numpy(when) * (1 / self.standard_.unit)
         else:
             found = scale.positions(sample, times, scale.channels[0], "at")[:, 0] * (scale.unit / self.standard_.unit)
         return found
@@ -802,7 +824,8 @@ class Classifier(ClassifierMixin, _Saved):
         count, test = np.bincount(code), round(self.holdout * len(rows))
         many, classes = count[code] > 1, int((count > 1).sum())  # the only case of a class is learnt from
         if classes > 1 and test >= classes and many.sum() - test >= classes:
-            train, held = train_test_split(rows[many], test_size=test, stratify=code[many], random_state=self.seed)
+            seed = self.seed % 2**32  # numpy's seeds end there
+            train, held = train_test_split(rows[many], test_size=test, stratify=code[many], random_state=seed)
             rows = np.concatenate((train, rows[~many]))
         axes = data.positions.shape[-1]
         shape = _size(int(data.real.sum()), axes) if self.size is None else size(self.size)

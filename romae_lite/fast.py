@@ -204,8 +204,11 @@ def attention(layer: Attention, x: Tensor, phase: Tensor | None, mask: Tensor | 
 
 
 def can_vary(v: Tensor) -> bool:
-    """Whether `varlen_attn` takes these values: its kernel wants CUDA, 16 bits and heads in multiples of eight."""
-    return varlen_attn is not None and v.is_cuda and v.element_size() == 2 and v.shape[-1] % 8 == 0
+    """Whether `varlen_attn` takes these values: its kernel, FlashAttention's, wants a GPU from Ampere on, 16 bits, and
+    heads in multiples of eight up to 256."""
+    if varlen_attn is None or not v.is_cuda or v.element_size() != 2 or v.shape[-1] % 8 or v.shape[-1] > 256:
+        return False
+    return torch.cuda.get_device_capability(v.device) >= (8, 0)
 
 
 def neighbours(layer: Attention) -> Tensor:

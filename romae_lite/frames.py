@@ -55,7 +55,7 @@ class Scale:
     def mark(self) -> int:
         """A number made of its contents. Its tokens carry it, since with the scale of another table they would be
         shifted and stretched without a word."""
-        parts = self.ids, self.channels, str(self.since), self.unit, self.start, self.mean, self.deviation
+        parts = self.ids, self.channels, self.labels, str(self.since), self.unit, self.start, self.mean, self.deviation
         text = repr([part.tolist() if isinstance(part, np.ndarray) else part for part in parts])
         return int.from_bytes(sha256(text.encode()).digest()[:7], "big")
 
@@ -161,6 +161,8 @@ def from_table(
         notes.append(f"{int((~there).sum())} missing values left out of {len(there)}.")
     ids, sample = _numbered(whose[there])
     channels, kind = _numbered(what[there])
+    if wide and (bare := [name for name in names if name not in channels]):
+        notes.append(f"{', '.join(bare)}: no value, so no channel.")
     if len(set(map(str, channels))) < len(channels):
         raise ValueError(
             f"{channel} holds {', '.join(map(repr, channels))}; two of these have one name: write them alike"

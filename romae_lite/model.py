@@ -469,7 +469,7 @@ def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) ->
         found = model(part.to(device), where.to(device)).float().cpu()  # (B, M, P), rows filled up where counts differ
         found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
         out = torch.zeros(*rows, found.shape[-1]) if out is None else out
-        out[i : i + batch][hide] = found
+        out[i : i + batch][hide & part.real.cpu()] = found
     return out
 
 
@@ -547,8 +547,11 @@ def load(path: Path | str) -> RoMAE | RoMAEPredictor:
     if not sound:
         raise ValueError(f"{path} is corrupt: its digest does not match")
     settings = about["config"]
-    settings |= {name: Size(**settings[name]) for name in ("encoder", "decoder")}
-    config = ModelConfig(**settings | {"positions": PositionEncoding(**settings["positions"])})
+    try:
+        settings |= {name: Size(**settings[name]) for name in ("encoder", "decoder")}
+        config = ModelConfig(**settings | {"positions": PositionEncoding(**settings["positions"])})
+    except TypeError as error:
+        raise ValueError(f"{path} was saved by another version of romae_lite ({error}); load it with that") from error
     with torch.device("meta"):  # no weights drawn: they are there already
         model = RoMAE(config) if about["class"] == "RoMAE" else RoMAEPredictor(config, **about["head"])
     model.load_state_dict({name: t.float() for name, t in weights.items()}, assign=True)

@@ -112,7 +112,7 @@ class PositionEncoding:
         return phase.cos()[:, :, None], phase.sin()[:, :, None]
 
     def embedding(self, positions: Tensor, dim: int) -> Tensor | None:
-        """positions (B, N, D) -> (B, N, dim), float32: per axis, sines then cosines (Vaswani et al., 2017)."""
+        """positions (B, N, D) -> (B, N, dim), float32: sines of all axes, then their cosines (Vaswani et al., 2017)."""
         if not (added := self.added(positions.shape[-1])):
             return None
         phase = self._phase(positions[..., :added], dim, 1.0)

@@ -136,7 +136,8 @@ def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
     choice("precision", precision, PRECISIONS)
     choice("device", device, (None, "cpu", "cuda", "mps"))
     if precision == "auto":  # older GPUs, Colab's T4 among them, only pretend
-        real = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+        cuda = device in (None, "cuda") and torch.cuda.is_available()
+        real = cuda and torch.cuda.is_bf16_supported(including_emulation=False)
         precision = "bf16" if real else "fp32"
     if precision == "fp16" and (device == "cpu" or not torch.cuda.is_available()):
         raise ValueError("precision is 'fp16', which needs a GPU; use 'bf16' or 'fp32' here")
@@ -348,6 +349,8 @@ def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]
             )
     taken = {id(p) for p in matrices}
     rest = [p for _, p in parameters if id(p) not in taken]
+    if not rest:
+        return [Muon(matrices, **decay)]
     adamw = torch.optim.AdamW(rest, betas=recipe.betas, fused=True, **decay)
     return [adamw, Muon(matrices, **decay)] if matrices else [adamw]
 
@@ -406,7 +409,8 @@ def _identity(recipe: Recipe, seed: int, model: nn.Module, train: Tokens | Shard
     """What two runs must share for one to resume the other's checkpoint."""
     shapes = {name: list(p.shape) for name, p in model.named_parameters()}
     recipe = replace(recipe, compile=False)  # which changes the speed, not the run
-    about = [NUMERICS, asdict(recipe), seed, shapes, train.fingerprint(), settings]
+    kind = [str(getattr(model, name, None)) for name in ("config", "pool")]  # heads and encodings have no shape
+    about = [NUMERICS, asdict(recipe), seed, shapes, kind, train.fingerprint(), settings]
     return json.dumps(about, sort_keys=True, default=np.generic.item)
 
 

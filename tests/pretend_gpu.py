@@ -151,9 +151,14 @@ def install(kind: str = "cuda") -> None:
         return module if stays else move(module, *args, **kwargs)
 
     torch.nn.Module.to = to
-    torch.Tensor.pin_memory = lambda tensor: tensor
+    torch.Tensor.pin_memory = _pinned
     Operations().__enter__()
     Functions().__enter__()
+
+
+def _pinned(tensor):
+    """As ATen does it: memory with the same strides, then a copy, which is refused where elements share a place."""
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).copy_(tensor)
 
 
 if __name__ == "__main__":

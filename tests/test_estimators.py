@@ -421,9 +421,16 @@ def test_scikit_learn_s_conventions(estimator):
         (lambda t, s: Classifier().fit(t, ["a"] * 40, s), "y has 1 class"),
         (lambda t, s: Classifier().fit(t, [1, "1"] * 20, s), "y mixes text with what is none"),
         (lambda t, s: Classifier().fit(t, ["a"] * 3, s), r"y has shape \(3,\); it must be \(40,\)"),
+        (lambda t, s: Interpolator().fit([(np.arange(9), np.ones(9)), ([], [])]), r"X\[1\] has no value; leave it out"),
+        (
+            lambda t, s: Interpolator().fit([(DAYS, np.ones(9)), (np.arange(9), np.ones(9))]),
+            r"X\[1\], its times, are numbers; those of X\[0\] are dates",
+        ),
+        (lambda t, s: Interpolator().fit(with_channels(-1.0)), "holds no numbers of channels"),
+        (lambda t, s: Interpolator().fit(with_channels(0.5)), "holds no numbers of channels"),
     ],
 )
-def test_bad_calls_are_named(fitted, call, said):
+def test_bad_calls_are_named(fitted, call, said):  # DAYS and with_channels stand below
     with pytest.raises((TypeError, ValueError), match=said):
         call(*fitted[1:])
 
@@ -446,6 +453,30 @@ def test_bad_calls_are_named(fitted, call, said):
 def test_bad_questions_are_named(fitted, call, said):
     with pytest.raises((TypeError, ValueError), match=said):
         call(*fitted)
+
+
+DAYS = np.arange("2024-01-01", "2024-01-10", dtype="datetime64[D]")
+
+
+def with_channels(other: float) -> romae.Tokens:
+    """Two series of ten tokens, every other of which is of a channel with that number."""
+    positions = torch.stack((torch.arange(10.0), torch.tensor([0.0, other] * 5)), -1).repeat(2, 1, 1)
+    return romae.Tokens(values=torch.randn(2, 10, 1, generator=torch.Generator().manual_seed(0)), positions=positions)
+
+
+def test_a_model_is_asked_in_the_kind_of_times_and_values_that_it_was_fitted_to(tmp_path):
+    series, names = kinds_of(20)
+    dated = [(np.datetime64("2024-01-01") + t.astype("timedelta64[D]"), v) for t, v in series]
+    model = Classifier(steps=2, pretrain=False, **TINY).fit(dated, names)
+    model.save(tmp_path / "c.safetensors")
+    for asked in (model, Classifier.load(tmp_path / "c.safetensors")):
+        with pytest.raises(TypeError, match="the times of X are numbers; those of the fit are dates"):
+            asked.predict(series)
+        with pytest.raises(ValueError, match="X has 2 values a token; the model was fitted to 1"):
+            asked.predict([(t, np.stack((v, v), 1)) for t, v in dated])
+        assert asked.predict(dated).shape == (20,)
+    with pytest.raises(TypeError, match="at are numbers; the times of the fit are dates"):
+        Interpolator(steps=2, **TINY).fit(dated).predict(at=[1.5])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -537,6 +568,10 @@ def test_the_scale_of_another_table_is_refused(table, fitted):
     names = ["a", "b"] * 20
     with pytest.raises(ValueError, match="scale is that of another table than X"):
         Classifier(steps=1, pretrain=False, **TINY).fit(tokens, names, scale).predict(new[:3], scale)
+    labels = [
+        romae.from_table(table.assign(kind=[text] * len(table)), **NAMES, label="kind")[1].mark for text in ("a", "b")
+    ]
+    assert labels[0] != labels[1]  # it decodes the classes too
     again = romae.from_table(table, **NAMES)[1]
     np.testing.assert_array_equal(model.predict(tokens, again, at=AT)[0], model.predict(at=AT)[0])
 

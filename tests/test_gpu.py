@@ -48,6 +48,7 @@ OBJECTIONS = {
         ("torch.ones(3, device='cuda').numpy()", "can't convert cuda:0"),
         ("np.asarray(torch.ones(3).to('cuda'))", "can't convert cuda:0"),
         ("torch.rand(3, device='cuda', generator=torch.Generator())", "expected a generator on cuda:0"),
+        ("torch.ones(1).expand(3).pin_memory()", "refers to a single memory location"),
     ),
     "mps": (("torch.ones(3).double().to('mps')", "float64"),),
 }

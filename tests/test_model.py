@@ -23,6 +23,7 @@ from romae_lite.model import (
     interpolate,
     masked_loss,
     normalised,
+    predicted,
     reconstruction_loss,
     size,
 )
@@ -627,3 +628,12 @@ def test_attention_scale_is_the_head_dimension():
     attention(x, None, None, record)
     q, k, _ = (t.unflatten(-1, (2, 12)).transpose(1, 2) for t in attention.qkv(x).chunk(3, dim=-1))
     torch.testing.assert_close(record["attention"], (q @ k.mT / math.sqrt(12)).softmax(-1), **CLOSE)
+
+
+def test_a_mask_that_reaches_into_padding_asks_for_real_tokens_alone():
+    """As `split` and `masked_loss` read it."""
+    tokens, model = batch(6, 4, 6, patch=1), built(lambda: RoMAE(config(patch=1)))
+    hidden = torch.arange(6).expand(3, 6) >= 2
+    found = predicted(model, tokens, hidden)
+    assert torch.equal(found, predicted(model, tokens, hidden & tokens.real))
+    assert (found[1, 4:] == 0).all() and (found[hidden & tokens.real] != 0).all()

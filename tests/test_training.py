@@ -21,6 +21,7 @@ from accelerate.state import PartialState
 from romae_lite import training
 from romae_lite.masking import hide
 from romae_lite.model import ModelConfig, RoMAE, masked_loss, size
+from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import CheckpointError, Interrupted, Recipe, fit, learning_rate, mixed, seeded
 
@@ -257,6 +258,15 @@ def test_bad_recipes_are_named(changes, message):
 def test_bad_options_are_named(options, recipe, message):
     with pytest.raises((ValueError, TypeError), match=message):
         fit(model(), data(), loss, replace(RECIPE, **recipe), **{"seed": 0, "logs": 5} | options)
+
+
+def test_muon_trains_blocks_alone():
+    net = model().requires_grad_(False)
+    net.encoder.stack.blocks[0].attention.qkv.weight.requires_grad_(True)
+    before = {name: t.clone() for name, t in net.state_dict().items()}
+    fit(net, data(), loss, replace(RECIPE, optimizer="muon"), seed=0, device="cpu")
+    changed = {name for name, t in net.state_dict().items() if not torch.equal(t, before[name])}
+    assert changed == {"encoder.stack.blocks.0.attention.qkv.weight"}
 
 
 def test_muon_without_blocks_is_refused():
@@ -497,11 +507,13 @@ def test_damaged_checkpoints_are_refused_by_name(saved, damage):
         dict(recipe=replace(RECIPE, lr=1e-3)),
         dict(recipe=replace(RECIPE, epochs=6)),
         dict(net=lambda: RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x3x24"), decoder=size("16x2x1x24")))),
+        dict(net=lambda: RoMAE(replace(model().config, positions=PositionEncoding(base=10.0)))),
+        dict(net=lambda: RoMAE(replace(model().config, alone=True))),
         dict(train=lambda: data(9)),
         dict(train=lambda: replace(data(), values=-data().values)),
         dict(train=lambda: replace(data(), aux={"label": torch.zeros(10)})),
     ],
-    ids=["seed", "lr", "epochs", "model", "shape", "data", "labels"],
+    ids=["seed", "lr", "epochs", "model", "encoding", "alone", "shape", "data", "labels"],
 )
 def test_another_runs_checkpoint_is_refused(saved, change):
     net, train = change.get("net", model)(), change.get("train", data)()

@@ -105,6 +105,15 @@ def test_a_path_works_as_before(tmp_path):
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
 
 
+def test_a_file_of_a_later_version_is_named(tmp_path, monkeypatch):
+    model, config = load("synthetic"), romae_lite.model.asdict
+    monkeypatch.setattr(romae_lite.model, "asdict", lambda value: config(value) | {"later": 1})
+    save(model, tmp_path / "later.safetensors")
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="later.safetensors was saved by another version of romae_lite .*'later'"):
+        load(tmp_path / "later.safetensors")
+
+
 def test_the_same_model_gives_the_same_file(tmp_path):
     model = load("synthetic")
     for i in range(12):  # safetensors orders its notes at random

@@ -384,13 +384,15 @@ def roofline(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
 def profile(training: Training) -> dict[str, float]:
     """Shares of a training step's time, by kind of operation; together 1."""
     cuda = training.device.type == "cuda"
-    activities = [torch.profiler.ProfilerActivity.CUDA if cuda else torch.profiler.ProfilerActivity.CPU]
+    activities = [torch.profiler.ProfilerActivity.CPU] + [torch.profiler.ProfilerActivity.CUDA] * cuda
     training.step()
     with torch.profiler.profile(activities=activities) as found:
         for _ in range(2):
             training.step()
     times = dict.fromkeys([*PARTS, "rest"], 0.0)
     for event in found.key_averages():
+        if event.device_type != torch.autograd.DeviceType.CPU:
+            continue  # a kernel, whose time its operation has too
         part = next((p for p, names in PARTS.items() if any(n in event.key for n in names)), "rest")
         times[part] += event.self_device_time_total if cuda else event.self_cpu_time_total
     total = sum(times.values()) or 1.0
