@@ -651,9 +651,9 @@ class Interpolator(_Saved):
         if found["shuffled"] < 1.05 * found["romae"]:
             warnings.warn(
                 f"with the values shuffled among their times the error is {found['shuffled']:.3g}, with the "
-                f"right times {found['romae']:.3g}: the model makes nothing of the times. The unit of position "
-                f"({self.standard_.unit:.3g} of time) may be wrong (see suggest_unit), or the values do not depend on "
-                "time",
+                f"right times {found['romae']:.3g}: the model makes nothing of the times. It may be trained too little "
+                "(steps), the values may not depend on time, or the unit of position "
+                f"({self.standard_.unit:.3g} of time) may be wrong: try another, from_table(..., unit=...)",
                 stacklevel=3,
             )
         return found
@@ -910,6 +910,8 @@ class Classifier(ClassifierMixin, _Saved):
 
     def _truth(self, tokens: Tokens, y, scale: Scale | None) -> tuple[np.ndarray, np.ndarray]:
         """`_labels` to score by. ValueError where no class is known, or none is one of the model's."""
+        if isinstance(y, Scale):
+            raise TypeError("y is a Scale; write score(tokens, scale=scale)")
         known, names = self._labels(tokens, y, scale)
         if not known.any():
             raise ValueError("y has no known class; a score needs some")
@@ -990,8 +992,9 @@ class Classifier(ClassifierMixin, _Saved):
         if found["moved"] < 0.01:
             warnings.warn(
                 f"with the values shuffled among their times probabilities move by {found['moved']:.2g} only: "
-                f"the model makes nothing of the times. The unit of position ({self.standard_.unit:.3g} of time) may "
-                "be wrong (see suggest_unit), or the classes do not depend on time",
+                "the model makes nothing of the times. It may be trained too little (steps), the classes may not "
+                f"depend on time, or the unit of position ({self.standard_.unit:.3g} of time) may be wrong: try "
+                "another, from_table(..., unit=...)",
                 stacklevel=3,
             )
         return found

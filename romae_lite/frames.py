@@ -270,6 +270,8 @@ def instants(name: str, times: Any) -> np.ndarray:
         if np.datetime_data(times.dtype)[0] in ("Y", "M"):
             raise ValueError(f"{name} are in months or years, which have no length in seconds")
         return times / np.timedelta64(1, "s")
+    if text := [f"row {i} is {time!r}" for i, time in enumerate(times.tolist()) if isinstance(time, str)]:
+        raise ValueError(f"{name} of {text[0]}; it must be a number or a date (pandas.to_datetime makes dates of text)")
     return times if times.dtype.kind == "M" else numeric(name, times)
 
 

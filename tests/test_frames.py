@@ -255,7 +255,7 @@ GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
         ({}, dict(time="t"), "time is 't', which is no column; the table has when, x, who"),
         ({}, dict(value="y"), "value is 'y', which is no column"),
         ({"when": [0.0, None]}, {}, "when of row 1 is missing; every row needs a time"),
-        ({"when": ["noon", "dusk"]}, {}, "when of row 0 is 'noon'; it must be a number"),
+        ({"when": ["noon", "dusk"]}, {}, "when of row 0 is 'noon'; it must be a number or a date"),
         ({"when": np.array(["2024-01-01", "NaT"], "datetime64[s]")}, {}, "when of row 1 is missing"),
         ({"when": np.array([pd.Timestamp("2024-01-01"), pd.NaT], dtype=object)}, {}, "when of row 1 is missing"),
         ({"x": np.array([1.0, "?"], dtype=object)}, {}, "x of row 1 is '?'"),

@@ -32,7 +32,7 @@ Predictor = Callable[[Tokens], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True, kw_only=True)
 class Priors(Masked):
-    """Filling any series without training, learnt from draws of priors (our own; chapter 14)."""
+    """Filling any series without training, learnt from draws of priors (our own; the page Fill a series)."""
 
     name = "priors"
     chapter = 14
