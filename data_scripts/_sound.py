@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from _common import DataError, no_folder  # first: it finds the package
 
-from romae_lite.esc50.data import BANDS, RATE, fbank
+from romae_lite.esc50.data import BANDS, RATE, WINDOW, fbank
 
 SOUND = (".wav", ".flac", ".ogg")
 
@@ -36,6 +36,8 @@ def wave(content: bytes, where: str, seconds: float | None = None, most: float |
         raise DataError(f"{where}: holds samples that are not finite")
     if seconds and abs(len(sound) / rate - seconds) > 1e-3:
         raise DataError(f"{where}: lasts {len(sound) / rate:g} s; a clip lasts {seconds:g} s")
+    if len(sound) <= WINDOW * rate:
+        raise DataError(f"{where}: lasts {len(sound) / rate:g} s; a frame of energies takes {WINDOW:g} s")
     sound = sound[: round(most * rate)] if most else sound
     shared = math.gcd(rate, RATE)
     return resample_poly(sound, RATE // shared, rate // shared).astype(np.float32) if rate != RATE else sound

@@ -37,7 +37,8 @@ except ImportError:
 
 
 class Fast(nn.Module):
-    """A model in its fast form. Called like the model, it returns what the model returns.
+    """A model in its fast form. Called like the model, it returns what the model returns. A subclass, whose `forward`
+    may do something else, runs as it is.
 
     model: a RoMAE or RoMAEPredictor, whose parameters it shares. pack: leave padding out of all but attention; on a GPU
     the host then waits for the count of real tokens, once for each of the two stacks.
@@ -56,7 +57,7 @@ class Fast(nn.Module):
     def forward(self, tokens: Tokens, *where: Split, record: dict | None = None) -> Tensor:
         rates = ("dropout", "attention_dropout", "head_dropout", "drop_path")
         random = self.training and any(getattr(self.config, name) > 0 for name in rates)
-        if random or record is not None:
+        if random or record is not None or type(self.model) not in (RoMAE, RoMAEPredictor):  # has a forward of its own
             return self.model(tokens, *where, record=record)
         check_shapes(self.config, tokens, record)
         if isinstance(self.model, RoMAE):

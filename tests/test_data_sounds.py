@@ -9,6 +9,7 @@ import pytest
 
 from romae_lite.esc50 import data as sounds
 from romae_lite.esc50.data import NAMES, RATE
+from romae_lite.lab.data import DataError
 
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("kaldi_native_fbank")
@@ -114,6 +115,16 @@ def test_a_tone_keeps_its_pitch_through_resampling(data_script):
     assert len(wave) == RATE
     spectrum = np.abs(np.fft.rfft(wave))
     assert spectrum.argmax() == 1000 and np.abs(wave[1000:-1000]).max() == pytest.approx(0.5, abs=5e-3)
+
+
+def test_a_sound_that_is_shorter_than_a_frame_is_named(data_script):
+    packed = io.BytesIO()
+    soundfile.write(packed, np.zeros(int(0.025 * 44_100)), 44_100, format="WAV")
+    data_script("esc50")
+    import _sound
+
+    with pytest.raises(DataError, match="click.wav: lasts 0.024.* s; a frame of energies takes 0.025 s"):
+        _sound.wave(packed.getvalue(), "click.wav")
 
 
 def test_a_second_run_does_nothing_and_damage_is_made_good(esc50, tmp_path, capsys):

@@ -249,11 +249,15 @@ def test_of_librispeech_seventy_in_a_hundred_are_taken(tmp_path, monkeypatch):
             file["frames"] = np.full(20, 16)
     monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
     monkeypatch.setattr(ESC50, "clips", lambda self, seed, path=None: (sounds.simulated(6, np.random.default_rng(0)),))
+    monkeypatch.setattr("romae_lite.esc50.experiment.ENOUGH", 14)
     exp = ESC50.paper()
     taken = [exp.replace(pretrain="librispeech").pretrain_data(None, seed).values[:, 0, 0] for seed in (0, 1)]
     assert len(set(taken[0].tolist())) == 14 and torch.equal(*taken)  # each once, and the same ones for every seed
     assert len(exp.pretrain_data(None, 0)) == 20
     assert len(exp.replace(pretrain="librispeech", n_pretrain=20).pretrain_data(None, 0)) == 20
+    monkeypatch.setattr("romae_lite.esc50.experiment.ENOUGH", 15)
+    with pytest.raises(DataError, match="librispeech has 14 sounds here, and Table 11 takes about 20,000"):
+        exp.replace(pretrain="librispeech").pretrain_data(None, 0)
 
 
 # Experiment -----------------------------------------------------------------------------------------------------------

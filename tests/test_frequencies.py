@@ -10,9 +10,10 @@ import torch
 from romae_lite.frequencies.data import NOISE, POWER, WAVES, draw, generate, sines
 from romae_lite.frequencies.experiment import LEAKED, MIXED, PAIR, PAIRED, SHAPES, SINGLE, Frequencies
 from romae_lite.frequencies.rivals import harmonic
-from romae_lite.frequencies.spectrum import SHOWN
+from romae_lite.frequencies.spectrum import SHOWN, recorded
 from romae_lite.lab.claims import CLAIMS
 from romae_lite.lab.experiment import numpy_rng
+from romae_lite.lab.records import ARRAYS_LIMIT
 from romae_lite.masking import split, take
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
@@ -394,3 +395,13 @@ def test_presets():
 def test_bad_settings_are_named(settings, error, message):
     with pytest.raises(error, match=message):
         Frequencies.paper().replace(**settings)
+
+
+@pytest.mark.parametrize("length", [100, 300])
+def test_what_is_kept_of_a_run_fits_into_a_record(length):
+    """At both lengths of Appendix B.4, uncompressed at 300 and so whatever the model says."""
+    exp = Frequencies.quick().replace(length=length, encoder="16x2x1x16", decoder="16x2x1x16")
+    kept = recorded(exp, exp.build(0), None)
+    size = sum(array.nbytes for array in kept.values())
+    assert size < (1 if length == 300 else 2) * ARRAYS_LIMIT
+    assert NOISE in kept["noise"].tolist() or np.isclose(kept["noise"], NOISE).any()

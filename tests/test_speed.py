@@ -95,6 +95,11 @@ def test_every_measurement_measures(measure):
     assert any(measure in line for line in lines(record)) and len(list(lines(record))) > 3
 
 
+def test_another_precision_than_is_timed_is_refused():
+    with pytest.raises(ValueError, match="precision is 'bf16'; what is timed is computed in 'fp32'"):
+        Speed.paper().replace(precision="bf16")
+
+
 def test_another_machine_than_asked_is_refused():
     exp = Speed.paper()
     if torch.cuda.is_available():

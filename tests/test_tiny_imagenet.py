@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from conftest import ROOT, made_up_record
 from PIL import Image
 
+from romae_lite.fast import Fast
 from romae_lite.lab.claims import CLAIMS
 from romae_lite.lab.data import DataError
 from romae_lite.masking import hide, split, take
@@ -20,6 +21,7 @@ from romae_lite.tiny_imagenet import data, rivals
 from romae_lite.tiny_imagenet.augment import OPERATIONS, randaugment
 from romae_lite.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
 from romae_lite.tokens import Tokens, unpatchify
+from romae_lite.training import seeded
 
 CPU = torch.device("cpu")
 TINY = dict(
@@ -262,6 +264,18 @@ def test_randaugment_draws_every_operation_and_sign_alike(monkeypatch):
 
 
 # The authors' absolute codes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["absolute", "rope"])
+def test_pretraining_in_the_fast_form_is_the_model_s_own(drawn, encoding):
+    """The authors' codes of hidden patches are added by a `forward` of their own, which the fast form would pass by."""
+    exp = quick(encoding=encoding)
+    model = exp.autoencoder(0).eval()
+    torch.nn.init.normal_(model.mask_token)
+    tokens = exp.shown(pictures_for(exp, drawn[:2]), CPU, "pretrain")
+    where = split(hide(tokens.real, ratio=0.75, generator=seeded(0)), tokens.real)
+    with torch.no_grad():
+        torch.testing.assert_close(Fast(model)(tokens, where), model(tokens, where), rtol=0, atol=1e-5)  # of order one
 
 
 def test_the_authors_codes_are_those_of_their_rows(drawn):

@@ -8,8 +8,8 @@ CLAIMS = (
     *table(
         "Table 4", "ELAsTiCC, F-score",
         dict(experiment="elasticc", metric="f1_macro", better="higher", cases=20_000, **SHARE,
-             needs="the data set (tens of gigabytes), and one and a half to two and a half hours of an H100 a run; "
-                   "tiny-shallow a third of it"),
+             needs="the data set (tens of gigabytes), and several GPUs, for a batch of 16,384 is too much for one: by "
+                   "counting some six to ten hours of one H100's work a run, tiny-shallow a third of it"),
         (
             ("all points", dict(alert_mask=False)),
             ("alert mask", dict(alert_mask=True, source="I", note="not in the paper but in the authors' README, which "

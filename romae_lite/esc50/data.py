@@ -219,9 +219,10 @@ def recordings(
     import h5py
 
     folder = {"librispeech": "librispeech", "audioset20k": "audioset"}[name]
+    script = {"librispeech": "librispeech.py train-clean-100", "audioset20k": "audioset.py"}[name]
     path = Path(path) if path else data_root() / folder / f"{name}.h5"
     if not path.is_file():
-        raise NotHere(f"{path} is not here; `python data_scripts/{folder}.py` prepares it, ROMAE_DATA says where it is")
+        raise NotHere(f"{path} is not here; `python data_scripts/{script}` prepares it, ROMAE_DATA says where it is")
     try:
         with h5py.File(path) as file:
             energies, frames = file["mel"][:most], file["frames"][:most]

@@ -31,14 +31,15 @@ COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set p
 
 
 def recorded(exp: Frequencies, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-    """What a run keeps for figures: one series for each frequency and pair of SHOWN, at three noise levels.
+    """What a run keeps for figures: one series for each frequency and pair of SHOWN, at three noise levels, at one if
+    series are longer than a hundred points, since arrays of a record are small.
 
     frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic
     (L, C, T): at hidden points a prediction, at observed ones the observation (romae) or a fit (harmonic). The same
     series whatever the seed and the settings of the model.
     """
     rows = [(f, np.nan) for f in SHOWN] + list(combinations_with_replacement(SHOWN, 2))
-    levels = (0.02, NOISE, 0.3)
+    levels = (0.02, NOISE, 0.3) if exp.length <= 100 else (NOISE,)
     kept = {name: [] for name in ("noisy", "romae", "harmonic")}
     for noise in levels:
         tokens = generate(np.array(rows, float), numpy_rng(0, 9), exp.length, noise)

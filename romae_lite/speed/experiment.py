@@ -88,6 +88,8 @@ class Speed(Experiment):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.precision != "fp32":
+            raise ValueError(f"precision is {self.precision!r}; what is timed is computed in 'fp32'")
         self._check_size("encoder")
         self._check_size("decoder")
 

@@ -180,6 +180,8 @@ class TinyImageNet(Classification):
                 f"per_class is {self.per_class}, and {found.train.origin} holds {found.about()}; lower per_class, or "
                 "fetch the whole set"
             )
+        if self.per_class == pictures.PER_CLASS:  # the whole set, by which a run of the paper's protocol is judged
+            found.verify()
         train, label = found.train, found.train.label
         rank = np.arange(len(label)) - np.searchsorted(label, label)  # within its class: both are in order
         chosen = label < self.classes

@@ -6,7 +6,8 @@ CLAIMS = (
     *table(
         "Table 2", "Tiny ImageNet, small, F-score",
         dict(experiment="tiny_imagenet", metric="f1_macro", better="higher", cases=10_000, n=5, **SHARE,
-             needs="the data set (240 MB), and most of an hour of an H100 a run",
+             needs="the data set (240 MB), and by counting about four hours of a GPU a run, whose 80 GB a "
+                   "batch of fine-tuning nearly fills",
              n_classes=200),  # drawn ones are ten
         (("F-score", {}),),
         (
