@@ -87,6 +87,13 @@ def test_rounding_is_a_part_of_the_uncertainty():
     assert found.half == pytest.approx(1.96 * 0.005 / math.sqrt(3), rel=1e-3)
 
 
+def test_runs_of_the_paper_without_a_spread_scatter_as_ours():
+    """By hand: ours 1, 2, 3 (variance 1), theirs four runs: 4.3027 (Student's t, two degrees) sqrt(1 / 3 + 1 / 4)."""
+    for n, runs in ((4, 4), (1, 1), (None, 1)):
+        found = difference(claim("2.000000", n=n), summarise([1.0, 2.0, 3.0]))
+        assert found.half == pytest.approx(4.302653 * math.sqrt(1 / 3 + 1 / runs), rel=1e-5)
+
+
 # Edges ----------------------------------------------------------------------------------------------------------------
 
 THREE = (0.99, 1.0, 1.01)  # s = 0.01; alone against 1.00 (half a digit 0.005), and one run more, 95 % reaches to 0.05

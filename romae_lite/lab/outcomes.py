@@ -73,8 +73,8 @@ def half_width(parts: Iterable[Part]) -> float:
 
 def over_runs(summary: Summary, theirs: Claim | None = None) -> Part:
     """What a mean over seeds is uncertain by. And what the paper's number is, where it gives no spread of its own: that
-    counts as one run more, which scatters as ours do."""
-    more = 1.0 if theirs and theirs.std is None else 0.0
+    counts as the mean of its runs, one if nobody says how many, which scatter as ours do."""
+    more = 1 / (theirs.n or 1) if theirs and theirs.std is None else 0.0
     return Part(summary.std**2 * (1 / summary.n + more), summary.n - 1) if summary.n > 1 else Part(0.0)
 
 
