@@ -277,7 +277,7 @@ def test_page_holds_every_number_once_and_what_stands_behind_it(tmp_path):
         "python -m romae_lite run spirals --preset paper --seeds 0-2",
         "n = 3 (seeds 0, 1, 2), tier paper",
         "a difference of more than",
-        "Could have seen",
+        "Would have counted",
         "mae 0.340 (boosted: 0.350), n = 1",
         "best possible (bayes): 0.82 ×",
     ):
@@ -392,5 +392,5 @@ def test_page_without_scripts_has_everything_open_to_a_click(tmp_path, browser):
     assert page.locator("section").count() == 2 and page.get_by_text("Appendix B.4 and counts of").is_visible()
     page.locator("#claim-interpolation > summary").click()
     page.locator(f"#{SPIRALS} > summary").click()
-    assert page.locator(f"#{SPIRALS} dl").get_by_text("Could have seen").is_visible()
+    assert page.locator(f"#{SPIRALS} dl").get_by_text("Would have counted").is_visible()
     context.close()

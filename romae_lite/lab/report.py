@@ -200,10 +200,10 @@ def our_text(summary: Summary | None, claim: Claim) -> str:
     return f"{claim.show_ours(summary)}, n = {summary.n}"
 
 
-def _could_see(row: Row) -> str:
-    """The smallest difference that the runs could have seen."""
+def _would_count(row: Row) -> str:
+    """The smallest difference that would not have counted as agreement."""
     found = row.outcome.difference
-    return f"; more than {in_units(row.claim, found.seen)} would have shown" if found and found.seen else ""
+    return f"; more than {in_units(row.claim, found.seen)} would have counted" if found and found.seen else ""
 
 
 def _quoted(group: Iterable[Row]) -> str:
@@ -231,7 +231,7 @@ def scoreboard_text(experiments: Sequence[str] | None = None, root: Path | None 
             if row.own:
                 lines.append(f"  {'':<17} {'  with our settings':<44} {'':<26} {our_text(row.own, row.claim)}")
             if row.tier == "paper":
-                lines += textwrap.wrap(row.outcome.reason + _could_see(row), 138, initial_indent=" " * 22,
+                lines += textwrap.wrap(row.outcome.reason + _would_count(row), 138, initial_indent=" " * 22,
                                        subsequent_indent=" " * 22)  # fmt: skip
         if quoted := _quoted(group):
             lines += textwrap.wrap(quoted, 110, initial_indent="  quoted by the paper: ", subsequent_indent=" " * 23)

@@ -178,9 +178,9 @@ def _statements() -> tuple[Statement, ...]:
             evidence=(Lead("table-5-romae-mse", _quoted("table-5-")),),
             beside=("table-5-romae-as-the-script-prints-it-mse",),
             remark="The authors' script prints 100 times the plain mean. Read so, our runs give the printed number, "
-            "on our clips and on the published ones (on clips of another seed one a tenth lower: the draw of the clips "
-            "counts for more than the interval shows), and the table's unit would be wrong by a factor of ten. The "
-            "outcome takes the table at its word.",
+            "on our clips and on the published ones (of two further draws of the clips one agrees as well, and by the "
+            "other ours would be better: the draw counts for more than the interval shows), and the table's unit would "
+            "be wrong by a factor of ten. The outcome takes the table at its word.",
         ),
         Statement(
             id="elasticc", part="irregular series", source="Section 5.4, Table 4", title="Light curves (ELAsTiCC)",

@@ -374,7 +374,7 @@ def _facts(row: Row, best: Claim | None, pages: str) -> str:
     claim, facts = row.claim, [("Outcome", _text(_sentence(row.outcome.reason)))]
     found = row.outcome.difference
     if found and found.seen:
-        facts.append(("Could have seen", f"a difference of more than {_text(in_units(claim, found.seen))}"))
+        facts.append(("Would have counted", f"a difference of more than {_text(in_units(claim, found.seen))}"))
     if claim.note:
         facts.append(("The paper's number", _text(_sentence(claim.note))))
     if best:

@@ -9,7 +9,7 @@ WIDTH, TEST = 49, 40_000  # positions on (1, 50); 4000 test samples of ten
 DRAW = math.sqrt((WIDTH**4 / 80 - WIDTH**4 / 144) / TEST)
 MEDIAN = (
     "the authors take the median over the range of the mean of five runs; ours is the mean of each run's own median, "
-    "which is smaller (D15)"
+    "which is a little smaller (D15)"
 )
 
 CLAIMS = (
