@@ -46,7 +46,11 @@ def prepare(chosen: argparse.Namespace) -> None:
     wanted = segments(chosen.segments) if chosen.segments else None
     found = clips(chosen.source, wanted)
     names = "\n".join(path.relative_to(chosen.source).as_posix() for path in found)
-    inputs = {"names": hashlib.sha256(names.encode()).hexdigest(), "listed": len(wanted) if wanted else None}
+    inputs = {
+        "names": hashlib.sha256(names.encode()).hexdigest(),
+        "listed": len(wanted) if wanted else None,
+        "skip_bad": chosen.skip_bad,
+    }
     if before == inputs:
         print(f"{result}: was made from these files, nothing to do")
         return

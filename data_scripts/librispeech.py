@@ -41,10 +41,14 @@ def main(arguments: list[str] | None = None) -> int:
 def prepare(chosen: argparse.Namespace) -> None:
     if not 1 <= chosen.seconds <= 40:
         raise DataError(f"--seconds is {chosen.seconds}; it must lie in [1, 40]")
-    result, wanted = chosen.out / "librispeech.h5", {"part": chosen.part, "seconds": chosen.seconds}
-    if made(result, chosen.force) == wanted:
+    result = chosen.out / "librispeech.h5"
+    wanted = {name: getattr(chosen, name) for name in ("part", "seconds", "skip_bad")}
+    before = made(result, chosen.force)
+    if before == wanted:
         print(f"{result}: is there, nothing to do")
         return
+    if before and before.get("part") != chosen.part:
+        raise DataError(f"{result} holds {before.get('part')}; --force makes it anew, of {chosen.part}")
     name = f"{chosen.part}.tar.gz"
     if chosen.source is None:
         place = download(chosen.home, {name: name}, chosen.out)[0]

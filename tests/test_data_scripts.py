@@ -196,6 +196,12 @@ class Home(http.server.BaseHTTPRequestHandler):
         name = self.path.split("?")[0].strip("/")
         asked = self.headers.get("Range")
         self.server.asked.append((name, asked))
+        if self.server.page:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(self.server.page)
+            return
         if name not in self.server.contents:
             self.send_error(404)
             return
@@ -223,7 +229,7 @@ def home(files, tmp_path):
     folder = archives(files, tmp_path / "home")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Home)
     server.contents = {path.name: path.read_bytes() for path in folder.iterdir()}
-    server.asked, server.breaks, server.ranges = [], 0, True
+    server.asked, server.breaks, server.ranges, server.page = [], 0, True, None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
@@ -261,6 +267,16 @@ def test_a_broken_download_goes_on(script, home, few, tmp_path, patient, ranges)
     assert home.asked[0] == ("set-a.tar.gz", None) and home.asked[1][0] == "set-a.tar.gz"
     assert half - 4096 < int(home.asked[1][1].removeprefix("bytes=").removesuffix("-")) <= half  # all but a last chunk
     assert not list(out.glob("*.part"))
+
+
+def test_a_web_page_is_no_archive(script, home, few, tmp_path, patient, capsys):
+    """As servers answer where a file has moved or a login is missing. Nothing of it stays, so that the next run asks
+    again."""
+    home.page, out = b"<html>moved</html>", tmp_path / "out"
+    assert script.main(["--home", address(home), "--out", str(out)]) == 1
+    assert "a web page came, and no archive" in capsys.readouterr().err
+    home.page = None
+    assert script.main(["--home", address(home), "--out", str(out)]) == 0
 
 
 def test_a_download_that_keeps_breaking(script, home, few, tmp_path, patient, capsys):

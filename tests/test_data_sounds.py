@@ -283,8 +283,12 @@ def test_faults_of_librispeech(data_script, tmp_path, capsys):
     assert "84-1-1.flac: is damaged" in capsys.readouterr().err and list(out.iterdir()) == []
     assert run(script, "--source", packed, "--out", out, "--skip-bad") == 0
     assert len(sounds.recordings("librispeech", path=out / "librispeech.h5", **UNITS)) == 2
-    assert run(script, "dev-other", "--source", packed, "--out", out) == 1
+    assert run(script, "dev-other", "--source", packed, "--out", out) == 1  # what is there is not lost to another part
+    assert "holds dev-clean; --force makes it anew, of dev-other" in capsys.readouterr().err
+    assert run(script, "dev-other", "--source", packed, "--out", out, "--force") == 1
     assert "holds neither dev-other.tar.gz" in capsys.readouterr().err
+    assert run(script, "--source", packed, "--out", out) == 1  # nor is one that lacks a sound taken for whole
+    assert "84-1-1.flac: is damaged" in capsys.readouterr().err
     path = as_tar(tmp_path / "cut" / "dev-clean.tar.gz", utterances(), "gz") / "dev-clean.tar.gz"
     path.write_bytes(path.read_bytes()[:-3000])
     assert run(script, "--source", path.parent, "--out", tmp_path / "out3") == 1

@@ -140,7 +140,7 @@ def test_installing_on_colab_replaces_nothing(project):
 @pytest.mark.slow
 def test_training_needs_neither_jupyter_nor_matplotlib(root, tmp_path):
     """A bare GPU machine has torch, numpy, scipy, accelerate, safetensors and einops; `run` must do with that."""
-    absent = {"matplotlib", "IPython", "ipykernel", "ipywidgets", "nbformat", "tqdm", "pandas", "yaml", "sklearn"}
+    absent = set("matplotlib PIL IPython ipykernel ipywidgets nbformat tqdm pandas yaml sklearn".split())
     code = f"""
 import builtins, runpy, sys
 real = builtins.__import__

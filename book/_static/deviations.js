@@ -76,7 +76,7 @@
     all.textContent = "All entries in full, one after the other";
     const unfold = () => { parts.forEach((part) => part.removeAttribute("hidden")); all.remove(); };
     const asked = () => {
-      const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      const target = location.hash && document.getElementById(location.hash.slice(1));
       if (!target || !parts.some((part) => part.contains(target))) return;
       unfold();
       target.scrollIntoView();

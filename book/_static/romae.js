@@ -23,7 +23,7 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
   };
   const near = new IntersectionObserver(entries => entries.filter(e => e.isIntersecting).forEach(e => bring(e.target)), { rootMargin: "1200px" });
   const asked = () => {
-    const name = decodeURIComponent(location.hash.slice(1)).split(":")[0];
+    const name = location.hash.slice(1).split(":")[0];
     const figure = name && document.querySelector(`[data-explorable="${CSS.escape(name)}"][data-later]`);
     if (figure) bring(figure);
   };

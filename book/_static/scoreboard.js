@@ -82,7 +82,7 @@
 
   // A link into a closed row
   function follow() {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = location.hash && document.getElementById(location.hash.slice(1));
     if (!target || !box.contains(target)) return;
     const section = target.closest("section");
     if (section) turn(sections.indexOf(section));

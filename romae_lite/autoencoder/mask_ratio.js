@@ -96,6 +96,7 @@ function explorable(root, data, kit) {
   function board() {
     const node = kit.svg("svg", {class: "mr-board", tabindex: 0, role: "group", "aria-label": "Tokens: arrows move, space hides or shows"});
     node.addEventListener("keydown", event => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
       const columns = sources[s].grid ? sources[s].grid[1] : 1, moves = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns};
       if (event.key === " " || event.key === "Enter") flip(cursor);
       else if (event.key in moves) { const to = cursor + moves[event.key]; if (to >= 0 && to < total()) cursor = to; }
@@ -125,7 +126,7 @@ function explorable(root, data, kit) {
     });
     const mark = views[0].svg.appendChild(kit.svg("rect", {class: "mr-mark", width: n - 0.24, height: n - 0.24, rx: 0.5, fill: "none", "stroke-width": 0.3}));
     panels.replaceChildren(...views.map(v => kit.el("div", {}, kit.el("p", {class: "romae-faint"}, v.title), v.svg)));
-    views[0].svg.addEventListener("pointerdown", event => {
+    views[0].svg.addEventListener("click", event => {  // a finger that scrolls is none
       const frame = views[0].svg.getBoundingClientRect(), at = (p, low, length, many) => kit.clamp(Math.floor((p - low) / length * many), 0, many - 1);
       cursor = at(event.clientY, frame.top, frame.height, rows) * columns + at(event.clientX, frame.left, frame.width, columns);
       flip(cursor);
@@ -147,7 +148,7 @@ function explorable(root, data, kit) {
     const holder = kit.el("div", {}, title, svg);
     panels.replaceChildren(holder);
     let width = 0, place = null;
-    svg.addEventListener("pointerdown", event => {
+    svg.addEventListener("click", event => {
       if (!place) return;
       const frame = svg.getBoundingClientRect(), px = (event.clientX - frame.left) / frame.width * width, py = event.clientY - frame.top;
       const away = i => { const [x, y] = place(sample.positions[i][0], sample.values[i][0]); return (x - px) ** 2 + (y - py) ** 2; };
@@ -203,6 +204,12 @@ function explorable(root, data, kit) {
     kit.state({source: source.name, sample: k, label: sample.label, hidden: gone, filled: gone.map(i => [...filled[i]].map(v => +v.toFixed(5))), cursor, mse, reference: other, multiplications: now, share, draw: seed});
   }
   draw(Math.round(0.75 * total()));
+  kit.keep("tokens", () => [...hidden].sort((a, b) => a - b).join("_"), text => {
+    const list = new Set(text.split("_").map(Number));
+    if (!list.size || list.size >= total() || ![...list].every(i => Number.isInteger(i) && i >= 0 && i < total())) return;
+    hidden = list;
+    update();
+  });
   choices();
   build();
   kit.sized(strips[0].box, drawStrips);

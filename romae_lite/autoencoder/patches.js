@@ -58,7 +58,7 @@ function explorable(root, data, kit) {
   const irregular = kit.button("irregular", {class: "romae-button"}, () => { state.irregular = !state.irregular; refresh(); });
   const channels = kit.select({label: "Channels", options: [[1, "1"], [3, "3"]], value: state.channels, change: v => { state.channels = +v; update(); }});
   const rows = [0, 1, 2].map(i => {
-    const own = what => kit.slider({label: what, min: 1, max: 12, value: 1, describe: v => `${what} ${v}`, change: v => {
+    const own = what => kit.slider({label: what, name: `${what}-${i + 1}`, min: 1, max: 12, value: 1, describe: v => `${what} ${v}`, change: v => {
       if (i >= state.dims) return;
       const list = what === "size" ? sizes() : patch();
       list[i] = v;

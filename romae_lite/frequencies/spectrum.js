@@ -8,11 +8,12 @@ function explorable(root, data, kit) {
   const frequencies = () => (two ? [F[first], F[second]] : [F[first]]).sort((a, b) => a - b);
   const truthAt = (sines, f, t) => f.reduce((sum, f, i) =>
     sum + sines[2 * i] * Math.sin(2 * Math.PI * f * t) + sines[2 * i + 1] * Math.cos(2 * Math.PI * f * t), 0);
-  // Twice the modulus of the discrete Fourier transform over T: a sine of amplitude A shows as a peak of about A.
+  // Twice the modulus of the discrete Fourier transform over T, the mean and the last of an even T once: a sine of amplitude A
+  // shows as a peak of about A.
   const amplitudes = x => Array.from({length: T / 2 + 1 | 0}, (_, k) => {
     let re = 0, im = 0;
     for (let i = 0; i < T; i++) { const a = 2 * Math.PI * (k * i % T) / T; re += x[i] * Math.cos(a); im += x[i] * Math.sin(a); }
-    return (k ? 2 : 1) * Math.hypot(re, im) / T;
+    return (k && 2 * k < T ? 2 : 1) * Math.hypot(re, im) / T;
   });
   function compute() {
     const f = frequencies(), packed = data.cases[f.join("+")], hidden = new Set(packed.hidden);

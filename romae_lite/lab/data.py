@@ -8,7 +8,7 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)  # what unpacking raises
 _PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
@@ -28,9 +28,16 @@ def changed(path: Path) -> int:
     return max(p.stat().st_mtime_ns for p in (path, *(path.rglob("*") if path.is_dir() else ())))
 
 
+def home() -> Path:
+    """Where data, records and checkpoints lie if nothing else is said: the repository; of an installed package, the
+    folder that one is in."""
+    repository = Path(__file__).resolve().parents[2]
+    return repository if (repository / "pyproject.toml").exists() else Path()
+
+
 def data_root() -> Path:
-    """Where prepared data are looked for: $ROMAE_DATA, or else data/ beside the package."""
-    return Path(os.environ.get("ROMAE_DATA") or Path(__file__).resolve().parents[2] / "data")
+    """Where prepared data are looked for: $ROMAE_DATA, else data/ in the repository, else ./data."""
+    return Path(os.environ.get("ROMAE_DATA") or home() / "data")
 
 
 def members(archive: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -64,7 +71,8 @@ def members(archive: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header, ignore_zeros=True) as packed:
             for member in packed:
                 path = PurePosixPath(member.name)
-                if path.is_absolute() or ".." in path.parts:
+                outside = path.is_absolute() or ".." in path.parts or "\\" in member.name or PureWindowsPath(path).drive
+                if outside:
                     raise DataError(f"{archive}: member {member.name!r} points out of the archive")
                 if member.isdir():
                     continue

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import kind, whole
+from .data import home
 from .subjects import experiment
 
 MOST_SEEDS = 1000  # of one command: more is a slip
@@ -159,16 +160,14 @@ def assignment(text: str) -> tuple[str, object]:
 
 
 def checkpoints_dir() -> Path:
-    """The folder of runs that are under way: $ROMAE_CHECKPOINTS, else the repository's checkpoints/."""
-    return Path(os.environ.get("ROMAE_CHECKPOINTS") or Path(__file__).resolve().parents[2] / "checkpoints")
+    """The folder of runs that are under way: $ROMAE_CHECKPOINTS, else the repository's checkpoints/, else
+    ./checkpoints."""
+    return Path(os.environ.get("ROMAE_CHECKPOINTS") or home() / "checkpoints")
 
 
 def results_dir() -> Path:
     """The folder of all records: $ROMAE_RESULTS, else the repository's results/, else ./results."""
-    if chosen := os.environ.get("ROMAE_RESULTS"):
-        return Path(chosen)
-    repository = Path(__file__).resolve().parents[2]
-    return repository / "results" if (repository / "pyproject.toml").exists() else Path("results")
+    return Path(os.environ.get("ROMAE_RESULTS") or home() / "results")
 
 
 def name(preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0) -> str:

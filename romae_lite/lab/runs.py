@@ -344,7 +344,7 @@ def reset_peak_memory() -> None:
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
     gc.collect()
-    with suppress(OSError, AttributeError):
+    with suppress(OSError, AttributeError, TypeError):  # TypeError: on Windows
         ctypes.CDLL(None).malloc_trim(0)  # what earlier runs have freed, glibc keeps, and would hide what comes
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")

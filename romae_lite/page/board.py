@@ -134,7 +134,8 @@ STYLE = (
 .romae-board dl{grid-template-columns:1fr;gap:.05em;margin-left:.3em}
 .romae-board dd{margin:0 0 .5em}
 }
-@media print{.romae-tools{display:none}.romae-board .head{position:static}}
+@media print{.romae-tools{display:none}.romae-board .head{position:static}
+.romae-board section[hidden]{display:block!important}.romae-board.scripted h3.tab{display:block}}
 """
 )
 

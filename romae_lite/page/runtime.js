@@ -212,7 +212,9 @@ const kit = {
   remembering(figure, own) {
     const known = new Map(), shown = {};
     const keep = (name, node, get, set) => { if (name) known.set(name, {node, get, set}); };
-    const typed = (input, event) => [() => input.value, v => { input.value = v; input.dispatchEvent(new Event(event, {bubbles: true})); }];
+    // An address may be old, or cut: what a control cannot have is left alone.
+    const number = v => v.trim() !== "" && Number.isFinite(+v), fits = (input, v) => input.options ? [...input.options].some(o => o.value === v) : number(v);
+    const typed = (input, event) => [() => input.value, v => { if (!fits(input, v)) return; input.value = v; input.dispatchEvent(new Event(event, {bubbles: true})); }];
     const show = () => { figure.dataset.state = JSON.stringify(shown.tour === undefined ? shown.state : {...shown.state, tour: shown.tour}); };
     const alike = (a, b) => a === b || (a !== "" && b !== "" && +a === +b);
     return Object.assign(own, {
@@ -236,7 +238,7 @@ const kit = {
       handle(node, options) {
         const now = limit => typeof limit === "function" ? limit() : limit;
         keep(options.name ?? kit.slug(options.label), node, () => node.getAttribute("aria-valuenow"),
-          v => options.to(kit.clamp(+v, now(options.min), now(options.max))));
+          v => { if (number(v)) options.to(kit.clamp(+v, now(options.min), now(options.max))); });
         return kit.handle(node, options);
       },
       // What can be set and is there, as text by name.
@@ -263,7 +265,7 @@ const kit = {
         const first = own.remembered();
         const asked = () => {
           const [, name, wanted] = location.hash.match(/^#([^:]+):(.*)$/) ?? [];
-          if (!name || figure !== document.querySelector(`[data-explorable="${CSS.escape(decodeURIComponent(name))}"]`)) return;
+          if (!name || figure !== document.querySelector(`[data-explorable="${CSS.escape(name)}"]`)) return;
           own.restore(first, Object.fromEntries(new URLSearchParams(wanted)));
           figure.scrollIntoView({block: "center"});
         };

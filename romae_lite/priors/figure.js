@@ -141,11 +141,11 @@ function explorable(root, data, kit) {
   const asks = kit.slider({label: "Ask at", min: 0, max: 1, step: "any", value: 0.5, format: v => box ? inT(v) : "", describe: v => box ? `time ${inT(v)}` : "", change: v => { ask = v; update(); }});
   const which = kit.slider({label: "Chosen point", min: 1, max: 2, value: 1, describe: v => `point ${v} of ${points.length}`, change: v => { chosen = v - 1; update(); }});
   const kind = kit.select({label: "Prior", options: Object.entries(NAMES), value: "smooth", change: () => update()});
-  const fresh = kit.button("draw a series", {class: "romae-button"}, () => { draw(kind.input.value); frame(); update(); });
+  const fresh = kit.button("draw a series", {class: "romae-button"}, () => { examples.input.value = ""; draw(kind.input.value); frame(); update(); });
   const examples = kit.select({label: "Example", options: [["", "choose"], ...data.examples.map((e, i) => [String(i), e.name])], value: "0", change: i => { if (i !== "") { example(+i); frame(); update(); } }});
   const add = kit.button("add", {class: "romae-button", "aria-label": "add a point"}, () => put((box.t[0] + box.t[1]) / 2, (box.v[0] + box.v[1]) / 2));
   const remove = kit.button("remove", {class: "romae-button", "aria-label": "remove the chosen point"}, () => drop());
-  const clear = kit.button("clear", {class: "romae-button", "aria-label": "clear all points"}, () => { points = []; chosen = 0; changed(); });
+  const clear = kit.button("clear", {class: "romae-button", "aria-label": "clear all points"}, () => { points = []; chosen = 0; changed(); add.focus({preventScroll: true}); });
   const area = kit.el("textarea", {"aria-label": "Points, a line each: time, value", spellcheck: "false"}), said = kit.el("output", {class: "fs-said", "aria-live": "polite"});
   const use = kit.button("use these points", {class: "romae-button"}, () => paste());
   const facts = kit.el("p", {class: "fs-facts"}), legend = kit.el("div", {class: "fs-legend"});
@@ -153,7 +153,7 @@ function explorable(root, data, kit) {
   root.append(row(examples.node, kind.node, fresh), plot, legend, facts, row(asks.node), row(which.node, add, remove, clear),
     kit.el("details", {class: "fs-paste"}, kit.el("summary", {}, "paste your own: a line each, time and value"), area, row(use), said));
 
-  function write() { area.value = points.map(p => `${+p.t.toPrecision(6)}, ${+p.v.toPrecision(6)}`).join("\n"); }
+  function write() { area.value = points.map(p => `${+p.t.toPrecision(15)}, ${+p.v.toPrecision(15)}`).join("\n"); }
   // Numbers from lines like "3.5, 12"; the first that is none is named. One line of words may stand on top.
   function paste() {
     const found = [], lines = area.value.split("\n").map((text, i) => [text.trim(), i + 1]).filter(([text]) => text && text[0] !== "#");
@@ -191,6 +191,7 @@ function explorable(root, data, kit) {
     if (!points.length) return;
     points.splice(chosen, 1);
     changed(true);
+    if (!points.length) add.focus({preventScroll: true});  // what is switched off loses the keyboard
   }
 
   // --- the plane --------------------------------------------------------------------------------------------------------
@@ -201,8 +202,9 @@ function explorable(root, data, kit) {
   const dots = Array.from({length: most}, (_, i) => {
     const node = kit.svg("g", {}, kit.svg("circle", {r: 12, fill: "transparent"}), kit.svg("circle", {r: 4.2, style: "fill:currentColor"}));
     const inside = (t, v) => ({t: kit.clamp(t, ...box.t), v: kit.clamp(v, ...box.v)});
-    kit.drag(node, main, {free: true, start: () => { chosen = i; update(); }, move: (x, y) => { points[i] = inside(across.invert(x), up.invert(y)); changed(); }});
+    kit.drag(node, main, {free: true, start: () => { chosen = i; update(); node.focus({preventScroll: true, focusVisible: false}); }, move: (x, y) => { points[i] = inside(across.invert(x), up.invert(y)); changed(); }});
     node.addEventListener("keydown", event => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
       const dt = (box.t[1] - box.t[0]) / 100, dv = (box.v[1] - box.v[0]) / 50, p = points[chosen];
       const by = {ArrowRight: [dt, 0], ArrowLeft: [-dt, 0], ArrowUp: [0, dv], ArrowDown: [0, -dv]}[event.key];
       if (event.key === "Delete" || event.key === "Backspace") drop();
@@ -225,8 +227,8 @@ function explorable(root, data, kit) {
     kit.set(empty, {x: width / 2, y: height / 2});
     const faint = {style: "stroke:currentColor", "stroke-opacity": 0.1};
     axes.replaceChildren(
-      ...kit.ticks(...box.v, 5).flatMap(v => [kit.svg("line", {x1: left, x2: width - 8, y1: up(v), y2: up(v), ...faint}), kit.text(left - 6, up(v) + 4, String(+v.toPrecision(6)), {"text-anchor": "end"})]),
-      ...kit.ticks(...box.t, width < 420 ? 4 : 8).map(t => kit.text(across(t), bottom + 16, String(+t.toPrecision(6)), {"text-anchor": "middle"})));
+      ...kit.ticks(...box.v, 5).flatMap(v => [kit.svg("line", {x1: left, x2: width - 8, y1: up(v), y2: up(v), ...faint}), kit.text(left - 6, up(v) + 4, String(+v.toPrecision(12)), {"text-anchor": "end"})]),
+      ...kit.ticks(...box.t, width < 420 ? 4 : 8).map(t => kit.text(across(t), bottom + 16, String(+t.toPrecision(12)), {"text-anchor": "middle"})));
   }
   ground.addEventListener("click", event => {
     const edge = main.getBoundingClientRect();
@@ -250,8 +252,8 @@ function explorable(root, data, kit) {
       const chose = i === chosen && i < points.length;
       if (i < points.length) node.setAttribute("transform", `translate(${across(points[i].t).toFixed(2)} ${up(points[i].v).toFixed(2)})`);
       node.lastChild.setAttribute("r", chose ? 6 : 4.2);
-      if (chose) kit.set(node, {role: "slider", tabindex: 0, "aria-label": `Point ${i + 1}: arrows move it, Delete removes it`, "aria-valuenow": inV(points[i].v), "aria-valuetext": `time ${inT(points[i].t)}, value ${inV(points[i].v)}`});
-      else for (const name of ["role", "tabindex", "aria-label", "aria-valuenow", "aria-valuetext"]) node.removeAttribute(name);
+      if (chose) kit.set(node, {role: "slider", tabindex: 0, "aria-label": `Point ${i + 1}: arrows move it, Delete removes it`, "aria-valuemin": inV(box.v[0]), "aria-valuemax": inV(box.v[1]), "aria-valuenow": inV(points[i].v), "aria-valuetext": `time ${inT(points[i].t)}, value ${inV(points[i].v)}`});
+      else for (const name of ["role", "tabindex", "aria-label", "aria-valuemin", "aria-valuemax", "aria-valuenow", "aria-valuetext"]) node.removeAttribute(name);
     });
   }
   const entry = (colour, dash, text) => kit.el("span", {}, kit.el("i", {style: `border-color:${colour};border-top-style:${dash}`, "aria-hidden": "true"}), text);
@@ -274,6 +276,17 @@ function explorable(root, data, kit) {
       answer: few(now.answer && [now.answer]), gpAnswer: few(now.gpAnswer && [now.gpAnswer]), kernel: kernel ?? null, spread: now.spread ?? null, kind: kind.input.value});
   }
   example(0);
+  // Points that are no example's, as text: as many digits as a link can bear.
+  kit.keep("points", () => examples.input.value === "" ? points.map(p => [p.t, p.v].map(v => +v.toPrecision(9)).join("_")).join("~") : "", text => {
+    const found = text.split("~").map(part => part.split("_").map(Number)).filter(p => p.length === 2 && p.every(Number.isFinite)).slice(0, most);
+    if (!text || !found.length) return;
+    points = found.map(([t, v]) => ({t, v}));
+    truth = null;
+    examples.input.value = "";
+    begin("your points");
+    frame();
+    update();
+  });
   kit.sized(plot, w => { width = w; frame(); if (now) redraw(); });
   update();
 }

@@ -30,7 +30,8 @@ function explorable(root, data, kit) {
     ([id, label]) => kit.el("div", {}, cells[id] = kit.el("b"), label)));
   const plot = kit.el("div"), graph = kit.svg("svg"), row = kit.el("div", {class: "romae-row"});
   plot.append(graph);
-  const whole = e => Math.round(10 ** e), change = key => v => { now[key] = typeof now[key] === "number" ? +v : v; update(); };
+  const whole = e => Math.round(+(10 ** e).toPrecision(2)),  // as it is shown
+     change = key => v => { now[key] = typeof now[key] === "number" ? +v : v; update(); };
   row.append(
     kit.select({label: "Encoder", options: sizes.map(s => [s.name, s.name]), value: now.size, change: change("size")}).node,
     kit.select({label: "Machine", options: machines.map((m, i) => [String(i), `${m.name} (measured: ${m.size})`]), value: "0", change: change("machine")}).node,

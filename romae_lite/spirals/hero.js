@@ -85,6 +85,7 @@ function explorable(root, data, kit) {
     points.splice(chosen, 1);
     chosen = Math.min(chosen, points.length - 1);
     update();
+    if (remove.disabled) add.focus({preventScroll: true});  // a button that is switched off loses the keyboard
   }
 
   // --- the plane ----------------------------------------------------------------------------------------------------------
@@ -94,10 +95,13 @@ function explorable(root, data, kit) {
   const marks = {best: kit.svg("path", {style: "fill:none;stroke:var(--romae-vermillion)", "stroke-width": 2}), romae: kit.svg("circle", {r: 6.5, style: "fill:var(--romae-blue);stroke:var(--romae-ground)", "stroke-width": 2})};
   const dots = Array.from({length: most}, (_, i) => {
     const node = kit.svg("g", {}, kit.svg("circle", {r: 12, fill: "transparent"}), kit.svg("circle", {r: 4.4, style: "fill:currentColor"}));
-    kit.drag(node, main, {free: true, start: () => { chosen = i; update(); }, move: (x, y) => { points[i].value = back(x, y); update(); }});
+    kit.drag(node, main, {free: true, start: () => { chosen = i; update(); node.focus({preventScroll: true, focusVisible: false}); }, move: (x, y) => { points[i].value = back(x, y); update(); }});
     node.addEventListener("keydown", event => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const turn = {PageDown: 1, PageUp: -1}[event.key];
       const step = 0.1, by = {ArrowRight: [step, 0], ArrowLeft: [-step, 0], ArrowUp: [0, step], ArrowDown: [0, -step]}[event.key];
-      if (event.key === "Delete" || event.key === "Backspace") drop();
+      if (turn) chosen = (chosen + turn + points.length) % points.length;
+      else if (event.key === "Delete" || event.key === "Backspace") drop();
       else if (by) points[i].value = points[i].value.map((v, k) => v + by[k]);
       else return;
       event.preventDefault();
@@ -139,9 +143,9 @@ function explorable(root, data, kit) {
       const [x, y] = place(points[i].value), on = i === chosen;
       node.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
       node.lastChild.setAttribute("r", on ? 6 : 4.4);
-      if (on) kit.set(node, {role: "slider", tabindex: 0, "aria-label": `Point ${i + 1} at angle ${points[i].theta.toFixed(2)}: arrows move it, Delete removes it`,
-        "aria-valuenow": points[i].value[0].toFixed(2), "aria-valuetext": points[i].value.map(v => v.toFixed(2)).join(", ")});
-      else for (const name of ["role", "tabindex", "aria-label", "aria-valuenow", "aria-valuetext"]) node.removeAttribute(name);
+      if (on) kit.set(node, {role: "slider", tabindex: 0, "aria-label": `Point ${i + 1} at angle ${points[i].theta.toFixed(2)}: arrows move it, Page Up and Page Down choose another, Delete removes it`,
+        "aria-valuemin": -50, "aria-valuemax": 50, "aria-valuenow": points[i].value[0].toFixed(2), "aria-valuetext": points[i].value.map(v => v.toFixed(2)).join(", ")});
+      else for (const name of ["role", "tabindex", "aria-label", "aria-valuemin", "aria-valuemax", "aria-valuenow", "aria-valuetext"]) node.removeAttribute(name);
     });
   }
 
@@ -189,7 +193,7 @@ function explorable(root, data, kit) {
   spiral(data.start);
   // where the points lie, for the address; as many numbers as three decimals of each need
   const opened = () => points.map(p => [p.theta, ...p.value].map(v => +v.toFixed(3)).join("_")).join("~");
-  kit.keep("seed", () => seed, v => { seed = +v; spiral(points.length); frame(); update(); });
+  kit.keep("seed", () => seed, v => { if (!/^\d+$/.test(v)) return; seed = +v; spiral(points.length); frame(); update(); });
   kit.keep("places", opened, text => {
     const found = text.split("~").map(part => part.split("_").map(Number)).filter(p => p.length === 3 && p.every(Number.isFinite)).slice(0, most);
     if (found.length < least) return;

@@ -145,12 +145,12 @@ function explorable(root, data, kit) {
     update(true);
   }
   // Moves observed point j to the grid's index i, or to the next free one on the way there.
-  function move(j, i) {
+  function move(j, i, jump = false) {
     const from = observed[j], step = Math.sign(i - from);
     let goal = kit.clamp(i, 0, T - 1);
     const taken = k => observed.includes(k) && k !== from;
     while (taken(goal) && goal !== from) goal -= step;
-    if (goal === from && taken(from + step)) {  // from the keyboard, one step at a time: jump over the neighbour
+    if (jump && goal === from && taken(from + step)) {  // from the keyboard, one step at a time: jump over the neighbour
       goal = from + step;
       while (taken(goal)) goal += step;
       if (goal < 0 || goal >= T) return;
@@ -244,7 +244,7 @@ function explorable(root, data, kit) {
     const hit = kit.svg("circle", {r: 17}), dot = kit.svg("circle", {r: 6, style: "fill:currentColor"});
     const node = kit.svg("g", {class: "sy-point"}, hit, dot);
     const speak = kit.handle(node, {label: `Observed point ${j + 1}`, min: 0, max: T - 1, step: 1, value: () => observed[j],
-      describe: i => `time ${time(i)}, value ${current.noisy[i].toFixed(2)}`, to: i => move(j, i)});
+      describe: i => `time ${time(i)}, value ${current.noisy[i].toFixed(2)}`, to: i => move(j, i, true)});
     const nearest = px => Math.round(kit.clamp((x.invert(px) - t[0]) / (t[1] - t[0]), 0, T - 1));
     kit.drag(node, svg, {move: px => move(j, nearest(px))});
     return {node, show(i) { for (const c of [hit, dot]) kit.set(c, {cx: x(t[i]), cy: y(current.noisy[i])}); speak(i); }};
@@ -272,6 +272,7 @@ function explorable(root, data, kit) {
       expected: digits(answer.expected), hidden: answer.hidden, romae: answer.predicted.map(v => v.toFixed(4)),
       gp: answer.exact.map(v => v.mean.toFixed(4)), sd: answer.exact.map(v => v.sd.toFixed(4)), note: note.textContent});
   }
+  kit.keep("series", () => number, v => { if (data.series[v]) { number = +v; current = draw(number); update(); } });
   update();
   kit.sized(plot, frame);
 }

@@ -15,7 +15,6 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
-from PIL import Image
 
 from ..files import atomic_write
 from ..lab.data import DAMAGE, DataError, NotHere, changed, data_root, limited
@@ -56,6 +55,8 @@ class Pictures:
 
     def decoded(self, i: int) -> np.ndarray:
         """(64, 64, 3) uint8; grey ones three times. DataError naming a picture that is damaged or another's."""
+        from PIL import Image  # here: a bare GPU machine may be without, and runs all else
+
         try:
             with Image.open(io.BytesIO(self.jpeg[self.start[i] : self.start[i + 1]].tobytes())) as image:
                 if image.format != "JPEG" or image.size != (SIDE, SIDE):

@@ -102,8 +102,9 @@ function explorable(root, data, kit) {
     return at(y, box.height) * grid + at(x, box.width);
   };
   const stroke = (x, y) => { cursor = under(x, y); if (put(cursor, brush)) update(); };
-  kit.drag(board.over, board.over, {free: true, start: (x, y) => { brush = !hidden.has(under(x, y)); stroke(x, y); }, move: stroke});
+  kit.drag(board.over, board.over, {start: (x, y) => { brush = !hidden.has(under(x, y)); stroke(x, y); }, move: stroke});
   board.over.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const moves = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: grid, ArrowUp: -grid};
     if (event.key === " " || event.key === "Enter") put(cursor, !hidden.has(cursor));
     else if (event.key in moves) { const to = cursor + moves[event.key]; if (to >= 0 && to < total) cursor = to; }
@@ -130,5 +131,11 @@ function explorable(root, data, kit) {
     announce(`${spoken}${hidden.size} of ${total} patches hidden, error ${mse.toFixed(4)}, blended ${other.toFixed(4)}.`);
     kit.state({picture: k, hidden: gone, cursor, mse: +mse.toFixed(6), blended: +other.toFixed(6)});
   }
+  kit.keep("patches", () => [...hidden].sort((a, b) => a - b).join("_"), text => {
+    const list = new Set(text.split("_").map(Number));
+    if (!list.size || list.size >= total || ![...list].every(i => Number.isInteger(i) && i >= 0 && i < total)) return;
+    hidden = list;
+    update();
+  });
   update();
 }
