@@ -189,6 +189,39 @@ def test_both_stages_can_train_in_the_fast_form(data, monkeypatch):
         torch.testing.assert_close(found.state_dict()[name], weight, rtol=0, atol=1e-4)  # steps of 1e-2, five of them
 
 
+def test_class_weights_reach_every_step(monkeypatch):
+    seen, loss = [], Toy.loss
+    monkeypatch.setattr(
+        Toy, "loss", lambda self, m, b, g, weights=None: seen.append(weights) or loss(self, m, b, g, weights)
+    )
+    exp = Toy(balanced=True, epochs=1, pretrain_epochs=0)
+    data = exp.data(0)
+    exp.train(data, 0)
+    wanted = exp.class_weights(data.train)
+    assert len(seen) >= math.ceil(24 / 8) and all(torch.equal(weights, wanted) for weights in seen[: 24 // 8])
+
+
+def test_what_is_validated_on_is_the_part_for_validation(data):
+    """What chooses weights and rates; the toy's test set has other series, and another loss."""
+    exp = Toy(epochs=1, pretrain_epochs=0)
+    model, history = exp.train(data, 0)
+    assert history[-1]["valid_loss"] == pytest.approx(exp.validate(model, data.valid)["loss"], rel=1e-5)
+    assert history[-1]["valid_loss"] != pytest.approx(exp.validate(model, data.test)["loss"], rel=1e-3)
+
+
+def test_fine_tuning_starts_from_the_pretrained_model(data, monkeypatch):
+    seen, start = [], Toy.start
+    monkeypatch.setattr(
+        Toy,
+        "start",
+        lambda self, model, pretrained, seed: seen.append(pretrained) or start(self, model, pretrained, seed),
+    )
+    Toy(epochs=1, pretrain_epochs=1).train(data, 0)
+    assert len(seen) == 1 and isinstance(seen[0], RoMAE)
+    Toy(epochs=1, pretrain_epochs=0).train(data, 0)
+    assert len(seen) == 1
+
+
 def test_without_pretraining(data):
     _, history = Toy(pretrain_epochs=0).train(data, 0, logs=3)
     assert {entry["stage"] for entry in history} == {"fine-tune"}

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 from romae_lite.esc50 import data as sounds
 from romae_lite.esc50 import rivals
@@ -301,6 +302,22 @@ def test_mixing_with_itself_is_no_mixing(exp, data):
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
     share = beta(0.4, 1000, seeded(0))
     assert float(share.min()) >= 0.5 and float(share.max()) <= 1
+
+
+def test_sounds_and_their_classes_are_mixed_with_the_same_partner_by_the_same_share(exp, data, monkeypatch):
+    """Logits that are linear in the values, so that the loss of what is mixed can be written down."""
+    batch, model = data.train[torch.arange(6)], exp.build(0).eval()
+    slope = torch.linspace(-1, 1, exp.classes)
+    monkeypatch.setattr(model, "forward", lambda t: t.values.mean((1, 2))[:, None] * slope)
+    label = batch.aux["label"].long()
+    assert len(label.unique()) > 1
+    generator = seeded(0)
+    other, share = torch.randperm(6, generator=generator), beta(0.4, 6, generator)
+    level = batch.values.mean((1, 2))
+    said = (share * level + (1 - share) * level[other])[:, None] * slope
+    each = [cross_entropy(said, k, label_smoothing=exp.smoothing, reduction="none") for k in (label, label[other])]
+    found = exp.replace(roll=False, left_out=0.0, mixup=0.4).loss(model, batch, seeded(0))
+    assert float(found) == pytest.approx(float((share * each[0] + (1 - share) * each[1]).mean()), rel=1e-5)
 
 
 def test_patches_are_left_out_of_fine_tuning(exp, data, monkeypatch):

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
-from romae_lite.estimators import Classifier, Interpolator, _given, _statistics, gaps
+from romae_lite.estimators import Classifier, Interpolator, _given, _held_out, _series, _statistics, gaps
 from romae_lite.tokens import collate
 
 TINY = dict(size="16x1x1x32", batch=16, verbose=False, device="cpu")
@@ -113,6 +113,45 @@ def test_long_series_are_held_out_as_they_are_trained_on():
     assert np.sqrt(np.mean((np.array(mean) - y[:, lost]) ** 2)) < 0.2
     assert model.score() > 0.9
     assert "points of 2 series are too few to choose by" in model.summary()
+
+
+@pytest.mark.parametrize("count", [30, 4])  # whole series are set aside, or, of few, points
+def test_what_the_report_is_of_was_learnt_from_by_nobody(count):
+    x = torch.arange(12.0, dtype=torch.float64)[:, None]
+    series = [(torch.full((12, 1), float(i)), x + 100 * i) for i in range(count)]
+    train, choose, report, _ = _held_out(series, 0, 96)
+    learnt = {float(t) for _, where in train for t in where[:, 0]}
+    asked = [{float(t) for _, (_, where) in part for t in where[:, 0]} for part in (choose, report)]
+    assert learnt and all(asked) and not learnt & asked[1] and not asked[0] & asked[1]
+    if count == 30:
+        names = [
+            {float(v[0, 0]) for v, _ in train},
+            *({float(seen[0][0, 0]) for seen, _ in p} for p in (choose, report)),
+        ]
+        assert sum(map(len, names)) == len(set.union(*names)) == 30
+
+
+def test_the_band_holds_its_share_of_the_points_that_it_was_calibrated_on():
+    tokens, scale = romae.from_table(waves(40, np.random.default_rng(0)), **NAMES)
+    model = Interpolator(steps=40, **TINY).fit(tokens, scale)
+    choose = _held_out(_series(model.standard_.stated(tokens, scale)), model.seed, model.window)[1]
+    z = np.concatenate([np.abs(y - mean) / deviation for y, mean, deviation in model._answers(choose)])
+    assert np.mean(z <= 1) == pytest.approx(0.6827, abs=1.5 / len(z))  # as near as so many points can be
+
+
+def test_answers_of_a_channel_come_in_its_own_unit():
+    """A hundred times the pressure: a hundred times its answers and their deviations, whatever the temperature's unit."""
+    t = np.tile(np.arange(40.0), 6)
+    table = pd.DataFrame({"id": np.repeat(np.arange(6), 40), "t": t, "T": 20 + np.sin(t), "p": 1000 + 9 * np.cos(t)})
+
+    def ask(table):
+        tokens, scale = romae.from_table(table, id="id", time="t", value=["T", "p"])
+        model = Interpolator(steps=20, **TINY).fit(tokens, scale)
+        return model.predict(at=[3.5, 8.5], channel="p", id=0)
+
+    (mean, deviation), (large, its) = ask(table), ask(table.assign(p=100 * table.p))
+    np.testing.assert_allclose(large - 1e5, 100 * (mean - 1000), rtol=1e-3, atol=20)  # of amplitudes of 900
+    np.testing.assert_allclose(its, 100 * deviation, rtol=0.02)
 
 
 def test_long_series_are_seen_through_windows():

@@ -277,6 +277,16 @@ def test_the_strongest_of_several_quoted_methods_counts():
     assert piece.outcome.status == "worse" and "ahead of 0.45" in piece.text
 
 
+def test_of_accuracies_the_highest_is_the_strongest():
+    mine = claim("0.50", better="higher")
+    others = [replace(claim(p, better="higher"), id=p, row=p, quoted=True) for p in ("0.30", "0.55", "0.40")]
+    statement = Statement(id="s", title="t", sentence="s", source="x", part=PARTS[0],
+                          evidence=(Lead(mine.id, tuple(o.id for o in others)),))  # fmt: skip
+    known = {c.id: c for c in (mine, *others)}
+    (piece,) = judge(statement, known, {mine.id: summarise((0.499, 0.5, 0.501))}, {}).evidence
+    assert piece.outcome.status == "worse" and "ahead of 0.55" in piece.text
+
+
 def judged_of(evidence, records=(), ours=None):
     mine = claim("0.50")
     rival = replace(claim("0.60"), id="rival", quoted=True)

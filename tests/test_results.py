@@ -48,7 +48,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 plain = st.recursive(st.none() | st.booleans() | st.integers() | numbers | st.text(), lambda inner: st.lists(inner))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.dictionaries(st.text(), plain), st.dictionaries(st.text().map("any {}".format), numbers, min_size=1))
 def test_any_settings_and_metrics_come_back(tmp_path_factory, config, metrics):
     written = record(config=config, metrics=metrics)
@@ -478,7 +478,7 @@ def test_interval_covers_the_mean_as_often_as_it_says(n):
     assert 1870 <= hits <= 1930
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=8), st.randoms())
 def test_a_summary_is_the_same_every_time_and_in_any_order(values, random):
     shuffled = values.copy()

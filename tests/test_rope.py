@@ -16,6 +16,12 @@ from romae_lite.rope import PositionEncoding, angles, frequencies, rotate
 OFF = 1e-6  # largest error of a rotated vector, in units of its length
 
 
+@pytest.fixture(autouse=True)
+def same_numbers():
+    """Whatever ran before in this process."""
+    torch.manual_seed(0)
+
+
 def thetas(dim: int, p: float) -> list[float]:
     """Frequencies of one axis, written out."""
     pairs = dim // 2
