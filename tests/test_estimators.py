@@ -140,7 +140,7 @@ def test_the_band_holds_its_share_of_the_points_that_it_was_calibrated_on():
 
 
 def test_answers_of_a_channel_come_in_its_own_unit():
-    """A hundred times the pressure: a hundred times its answers and their deviations, whatever the temperature's unit."""
+    """A hundred times the pressure: a hundred times its answers and their deviations."""
     t = np.tile(np.arange(40.0), 6)
     table = pd.DataFrame({"id": np.repeat(np.arange(6), 40), "t": t, "T": 20 + np.sin(t), "p": 1000 + 9 * np.cos(t)})
 

@@ -294,6 +294,20 @@ def test_a_record_that_contradicts_itself_is_not_used(tmp_path, file, changes, r
         records.own(path)
 
 
+def test_of_two_of_one_run_the_committed_one_counts_whatever_its_name(tmp_path):
+    epochs = Spirals.paper().epochs
+    loose = record(settings={"epochs": epochs}, root=tmp_path, commit="a" * 40 + "+")  # sorts before paper-s0
+    sound = record(root=tmp_path, commit="a" * 40)
+    assert loose.config == sound.config
+    (counted,) = load_all(tmp_path).records
+    assert counted.committed and counted.path.name == "paper-s0.json"
+
+
+def test_baselines_of_uncommitted_code_make_a_record_of_it():
+    assert record(commit="a" * 40, versions={"numpy": "2", "baselines": "b" * 40}).committed
+    assert not record(commit="a" * 40, versions={"numpy": "2", "baselines": "b" * 40 + "+"}).committed
+
+
 def test_a_run_counts_once_under_whatever_name(tmp_path):
     epochs = Spirals.paper().epochs
     first, again = record(root=tmp_path), record(settings={"epochs": epochs}, root=tmp_path)  # as the preset has it

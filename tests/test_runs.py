@@ -238,10 +238,10 @@ def test_weights_of_a_record_that_was_made_again_are_gone(no_arrays, monkeypatch
 
 def test_a_run_begun_by_uncommitted_code_says_so(no_arrays, monkeypatch):
     """However clean the code is that it goes on with."""
-    monkeypatch.setattr(runs, "commit", lambda: "a" * 40 + "+")
+    monkeypatch.setattr(runs, "loaded_commit", lambda: "a" * 40 + "+")
     with pytest.raises(Interrupted):
         runs.run(planned(), stop=lambda: True)
-    monkeypatch.setattr(runs, "commit", lambda: "b" * 40)
+    monkeypatch.setattr(runs, "loaded_commit", lambda: "b" * 40)
     assert runs.run(planned()).commit == "b" * 40 + "+"
     assert runs.run(planned(), force=True).commit == "b" * 40  # all of it is made anew
 
@@ -461,10 +461,28 @@ def test_no_failure_ends_a_campaign(small_campaign, monkeypatch, error, capsys):
         return whole(self, seed)
 
     monkeypatch.setattr(Spirals, "data", data)
-    assert main(["campaign", "--debug", "--quiet"]) == 0
+    assert main(["campaign", "--debug", "--quiet"]) == 1  # a job that looks at nothing else sees that one failed
     out = capsys.readouterr().out
     assert f"passed over: spirals paper-s0: {runs.said(error)}" in out and "Traceback" in out
     assert "2 recorded, 1 still missing" in out
+
+
+def test_a_campaign_does_what_its_own_runs_have_made_possible(small_campaign, monkeypatch):
+    """As arms of the study of encodings, whose learning rates earlier runs choose."""
+    first, later = (Planned(experiment="spirals", preset="quick", seed=seed) for seed in (0, 1))
+    wanted = lambda names=None: [p for p in (first, later) if p is first or first.path.exists()]  # noqa: E731
+    monkeypatch.setattr(runs, "missing", wanted)
+    made = runs.campaign(report=lambda _: None)
+    assert [record.seed for record in made] == [0, 1]
+
+
+def test_a_run_names_the_commit_of_the_code_that_its_process_has_loaded(monkeypatch):
+    monkeypatch.setattr(runs, "commit", lambda: "a" * 40)
+    runs.loaded_commit.cache_clear()
+    assert runs.loaded_commit() == "a" * 40
+    monkeypatch.setattr(runs, "commit", lambda: "b" * 40)  # somebody commits meanwhile
+    assert runs.loaded_commit() == "a" * 40
+    runs.loaded_commit.cache_clear()
 
 
 def test_two_jobs_share_a_campaign():

@@ -202,7 +202,15 @@ def gone(results, log=""):
         (lambda root, c: (root / "spirals/paper-s1.json").unlink(), ["spirals/paper-s1.npz: belongs to no record"]),
         (lambda root, c: (root / "spirals/paper-s1.json").write_text("{}"), ["spirals/paper-s1.json: lacks"]),
         (lambda root, c: gone(root), [f"spirals/paper-s1.{x} was deleted, and LOG.md" for x in ("json", "npz")]),
-        (lambda root, c: gone(root, "- `spirals/paper-s1`: made with a bug"), []),
+        (lambda root, c: gone(root, "- 2999-01-01: `spirals/paper-s1` was made with a bug"), []),
+        (  # of an earlier day: it was made again, and then went without a word
+            lambda root, c: gone(root, "- 2001-01-01: `spirals/paper-s1` was made with a bug"),
+            [f"spirals/paper-s1.{x} was deleted, and LOG.md" for x in ("json", "npz")],
+        ),
+        (
+            lambda root, c: put(root, seed=2, commit=c, weights="0" * 64),
+            ["spirals/paper-s2.json: its weights are not beside it, or are others"],
+        ),
     ],
 )
 def test_what_is_not_whole_is_named(results, repository, capsys, harm, problems):
@@ -256,7 +264,7 @@ def test_loose_commits_are_counted_and_a_missing_history_is_said(results, reposi
 )
 def test_uncommitted_code_leaves_no_record_unless_told(monkeypatch, capsys, code, flag, refused):
     monkeypatch.delenv("ROMAE_UNCOMMITTED")
-    monkeypatch.setattr(runs, "commit", lambda: code)
+    monkeypatch.setattr(runs, "loaded_commit", lambda: code)
     command = ["run", "sizes", "--set", "size=tiny", *flag]
     assert main(command) == (2 if refused else 0)
     assert ("--uncommitted" in capsys.readouterr().err) == refused

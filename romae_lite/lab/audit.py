@@ -1,8 +1,10 @@
 """Whether the records are whole: python -m romae_lite verify --records."""
 
 import dataclasses
+import hashlib
 import json
 import math
+import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
@@ -28,7 +30,8 @@ def audit(root: Path | None = None) -> Audit:
     root = Path(root or results_dir())
     loaded = load_all(root)
     problems = [f"{p.path.relative_to(root)}: {p.reason}" for p in loaded.problems]
-    problems += [*gaps(loaded.records), *other_data(loaded.records), *arrays(root, loaded.records)]
+    problems += [*gaps(loaded.records), *other_data(loaded.records)]
+    problems += [*arrays(root, loaded.records), *weights(loaded.records)]
     notes = [f"{len(loaded.records)} records"]
     loose = sum(not r.committed for r in loaded.records)
     notes.append(f"{loose} of them made by code that differs from its commit (their commit ends in +)")
@@ -107,6 +110,14 @@ def arrays(root: Path, records: tuple[Record, ...]) -> Iterator[str]:
             yield f"{path.relative_to(root)}: belongs to no record"
 
 
+def weights(records: tuple[Record, ...]) -> Iterator[str]:
+    """Weights that a record speaks of, and that are missing or others."""
+    for r in records:
+        file = r.path.with_suffix(".safetensors")
+        if r.weights and not (file.exists() and hashlib.sha256(file.read_bytes()).hexdigest() == r.weights):
+            yield f"{place(r)}: its weights are not beside it, or are others"
+
+
 def git(root: Path, *words: str) -> str:
     return subprocess.run(("git", "-C", root, *words), capture_output=True, text=True, check=True).stdout
 
@@ -122,10 +133,21 @@ def commits(root: Path) -> set[str] | None:
 
 
 def deleted(root: Path) -> Iterator[str]:
-    """Files that git's history once had under root, that are gone, and that the log does not name."""
-    options = "-m --full-history --no-renames --diff-filter=D --format= --name-only --relative -z".split()
-    log = (root / LOG).read_text() if (root / LOG).exists() else ""
-    for name in sorted(set(git(root, "log", *options, "--", ".").split("\0")) - {""}):
-        path = Path(name)
-        if not (root / path).exists() and f"`{path.with_suffix('')}`" not in log:
+    """Files that git's history once had under root, that are gone, and that the log does not name on the day when they
+    went, or later."""
+    options = "-m --full-history --no-renames --diff-filter=D --format=@%cs --name-only --relative".split()
+    log = (root / LOG).read_text(encoding="utf-8") if (root / LOG).exists() else ""
+    told, day = {}, ""
+    for line in log.splitlines():
+        day = found[1] if (found := re.match(r"- (\d{4}-\d\d-\d\d)", line)) else day
+        for name in re.findall(r"`([^`]+)`", line):
+            told[name] = max(told.get(name, ""), day)
+    gone, when = {}, ""
+    for line in git(root, "-c", "core.quotePath=off", "log", *options, "--", ".").splitlines():
+        if line.startswith("@"):
+            when = line[1:]
+        elif line:
+            gone[line] = max(gone.get(line, ""), when)
+    for name, when in sorted(gone.items()):
+        if not (root / name).exists() and told.get(str(Path(name).with_suffix("")), "") < when:
             yield name

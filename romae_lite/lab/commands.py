@@ -142,7 +142,7 @@ def do_run(options) -> int:
 
 
 def refuse_uncommitted(options) -> None:
-    if not options.uncommitted and runs.commit().endswith("+"):
+    if not options.uncommitted and runs.loaded_commit().endswith("+"):
         raise ValueError(
             "the files of romae_lite/ differ from their commit, so nobody could repeat what is recorded now; commit "
             "first, or say --uncommitted: the commit in the record then ends in +, and it counts for no outcome"
@@ -162,12 +162,13 @@ def do_campaign(options) -> int:
         code = runs.jobs(options.jobs, words)
         print(f"{len(runs.missing(names))} still missing")
         return code
+    failed = []
     done = runs.campaign(
-        names, budget=options.budget, report=functools.partial(print, flush=True), device=options.device,
+        names, failed=failed, budget=options.budget, report=functools.partial(print, flush=True), device=options.device,
         log=(lambda: None) if options.quiet else printer, keep_weights=options.keep_weights, debug=options.debug,
     )  # fmt: skip
     print(f"{len(done)} recorded, {len(runs.missing(names))} still missing", flush=True)
-    return 0
+    return int(bool(failed))
 
 
 def do_gpu(options) -> int:

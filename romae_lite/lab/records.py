@@ -82,8 +82,8 @@ class Record:
 
     @property
     def committed(self) -> bool:
-        """Whether the code that made it can be had again: a commit that ends in + had been changed."""
-        return not self.commit.endswith("+")
+        """Whether the code that made it and its baselines can be had again: a commit with a + had been changed."""
+        return not any(code.endswith("+") for code in (self.commit, self.versions.get("baselines", "")))
 
     @property
     def numerics(self) -> int:
@@ -263,7 +263,7 @@ def _own(path: Path, content: bytes) -> Record:
             raise CorruptRecord(path, f"its config lacks {key}")
         if key not in settings:
             raise CorruptRecord(path, f"its config has {key}, which is no setting of {record.experiment}")
-        if settings[key] != config[key]:
+        if json.dumps(settings[key], sort_keys=True) != json.dumps(config[key], sort_keys=True):  # 1 is not 1.0
             raise CorruptRecord(
                 path, f"its config has {key} = {config[key]!r}, but its command makes {settings[key]!r}"
             )
@@ -297,7 +297,7 @@ def load_all(root: str | os.PathLike | None = None, experiment: str | None = Non
     root = Path(root or results_dir())
     if root.exists() and not root.is_dir():
         raise NotADirectoryError(f"{root} is a file; the records lie in a folder ($ROMAE_RESULTS says which)")
-    records, problems, seen = [], [], {}
+    found, problems, seen = [], [], {}
     for path in sorted(root.glob(f"{experiment or '*'}/*.json")):
         if path.name.startswith("."):  # what a killed write may leave
             continue
@@ -308,11 +308,13 @@ def load_all(root: str | os.PathLike | None = None, experiment: str | None = Non
         except OSError as error:
             problems.append(Problem(path, f"cannot be read: {error.strerror}"))
         else:
-            run = json.dumps([record.experiment, record.seed, record.config], sort_keys=True)
-            if (twin := seen.setdefault(run, path)) != path:
-                problems.append(Problem(path, f"repeats {twin.name}"))
-            else:
-                records.append(record)
+            found.append(record)
+    # of two of one run the committed one counts, and the one of the higher tier, whatever their names
+    for record in sorted(found, key=lambda r: (not r.committed, TIERS.index(r.tier))):
+        run = json.dumps([record.experiment, record.seed, record.config], sort_keys=True)
+        if (twin := seen.setdefault(run, record.path)) != record.path:
+            problems.append(Problem(record.path, f"repeats {twin.name}"))
+    records = (record for record in found if record.path in seen.values())
     return Loaded(tuple(records), tuple(problems))
 
 

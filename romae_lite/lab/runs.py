@@ -6,6 +6,7 @@ was killed goes on from its checkpoint and ends in the same numbers.
 
 import ctypes
 import datetime
+import functools
 import gc
 import glob
 import hashlib
@@ -33,6 +34,7 @@ from ..files import atomic_write, clear
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import encodings, records
+from .data import NotHere
 from .experiment import Experiment, Splits
 from .planned import Planned
 from .records import CorruptRecord, Record
@@ -81,7 +83,7 @@ def run(
     """
     _check_launcher()
     exp = planned.build()
-    accelerator, code = accelerator_for(exp.precision, device), commit()  # now: the files may change meanwhile
+    accelerator, code = accelerator_for(exp.precision, device), loaded_commit()
     main, planned = accelerator.is_main_process, replace(planned, processes=accelerator.num_processes)
     with _locked(planned.checkpoint) if main else nullcontext():
         if planned.path.exists() and not force:
@@ -173,13 +175,16 @@ def _aside(path: Path) -> Iterator[None]:
     places = [path.with_suffix(suffix) for suffix in (".json", ".npz", ".safetensors")]
     aside = {place: place.with_name(f".{place.name}.old") for place in places}
     old = [place for place in places if place.exists()]
-    for place in old:
-        place.replace(aside[place])
     try:
+        for place in old:
+            place.replace(aside[place])
         yield
     except BaseException:
         for place in places:
-            aside[place].replace(place) if place in old else place.unlink(missing_ok=True)
+            if place not in old:
+                place.unlink(missing_ok=True)
+            elif aside[place].exists():
+                aside[place].replace(place)
         raise
     for kept in aside.values():
         kept.unlink(missing_ok=True)  # what a kill has left there as well
@@ -218,7 +223,7 @@ def rescore(planned: Planned) -> Record:
         data = exp.data(planned.seed)
         if record.data_fingerprint not in (fingerprint(data), fingerprint(data, labels=False)):
             raise Stale(f"{planned.path} was made on other data")
-        versions_ = record.versions | {"baselines": commit()}
+        versions_ = record.versions | {"baselines": loaded_commit()}
         record = replace(record, metrics=record.metrics | exp.compare(data), versions=versions_)
         if arrays := exp.compared(data):
             path = planned.path.with_suffix(".npz")
@@ -259,15 +264,18 @@ def campaign(
     device: str | None = None,
     keep_weights: bool = False,
     debug: bool = False,
+    failed: list[str] | None = None,
 ) -> list[Record]:
     """Do whatever records are missing until ``budget`` seconds are used up; return those that were made.
 
     Runs that cannot go on are named and passed over, with the traceback where ``debug``; nothing that was recorded is
-    lost.
+    lost. failed: gets the names of those that another call will not do either. What one run makes possible, as trials
+    of a learning rate do, is done as well.
     """
     end = time.monotonic() + budget
-    done = []
-    for planned in missing(names):
+    done, tried = [], set()
+    while planned := next((p for p in missing(names) if p not in tried), None):
+        tried.add(planned)
         if time.monotonic() >= end:
             break
         name, new = f"{planned.experiment} {planned.name}", not planned.path.exists()
@@ -281,6 +289,8 @@ def campaign(
             report(f"{name}: {reason}; call again to go on")
         except Exception as error:  # whatever it is, the next run may do better
             report(f"passed over: {name}: {said(error)}")
+            if failed is not None and not isinstance(error, Busy | NotHere):
+                failed.append(name)
             if debug:
                 report(traceback.format_exc())
         else:
@@ -367,6 +377,13 @@ def peak_memory_mb(device: torch.device) -> float:
 def versions() -> dict[str, str]:
     packages = {name: importlib.metadata.version(name) for name in ("torch", "accelerate", "numpy", "scipy")}
     return {"python": platform.python_version(), **packages, "numerics": str(NUMERICS)}
+
+
+@functools.cache
+def loaded_commit() -> str:
+    """`commit` as it was when this process first asked, at its beginning: of the code that it runs, whatever the files
+    have become since."""
+    return commit()
 
 
 def commit() -> str:

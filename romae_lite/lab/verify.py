@@ -139,12 +139,13 @@ def verify(
         if outcome.comparisons or outcome.fault:
             outcomes.append(outcome)
             notes[name_of(record)] = noted(outcome)
+            if write:  # each at once: a stop loses none, and what another process noted meanwhile stays
+                fresh = noted_of(load_all().records) | {name_of(record): notes[name_of(record)]}
+                atomic_write(results_dir() / NOTES, (json.dumps(fresh, indent=1, sort_keys=True) + "\n").encode())
     if passed_over:
         report(f"{passed_over} records passed over: the budget of {budget:g} s does not hold them")
     wrong = sum(not o.ok for o in outcomes)
     report(f"{len(outcomes)} of {len(comparable)} comparable records verified, {wrong} of them beyond the tolerance")
-    if write and outcomes:
-        atomic_write(results_dir() / NOTES, (json.dumps(notes, indent=1, sort_keys=True) + "\n").encode())
     return outcomes
 
 
