@@ -15,6 +15,7 @@ function explorable(root, data, kit) {
     @container (min-width:640px){.romae-explorable .ak-split{grid-template-columns:minmax(0,1fr) minmax(0,1.35fr)}}
     .romae-explorable .ak-presets{display:flex;flex-wrap:wrap;gap:.35rem;margin:0 0 .5rem}
     .romae-explorable .ak-summary{margin:.1rem 0 .2rem;font-size:.93em;font-variant-numeric:tabular-nums}
+    @media (pointer:coarse){.romae-explorable .ak-wide{pointer-events:none}}  /* a finger beside the caps scrolls the page */
     .romae-explorable .ak-map{position:relative}
     .romae-explorable .ak-map canvas{position:absolute;border-radius:3px}`));
   const presets = data.presets.map(([name]) => {
@@ -95,10 +96,11 @@ function explorable(root, data, kit) {
     columns.forEach((column, i) => {
       column.x = left + step * (i + 0.5);
       const colour = column.theta ? colours[axis(i)] : "var(--romae-grey)";
-      column.bar.replaceChildren(kit.svg("rect", {x: column.x - step / 2 + 1, y: TOP - 10, width: step - 2, height: FOOT - TOP + 12, fill: "transparent"}),
-        column.fill = kit.svg("rect", {x: column.x - wide / 2, width: wide, rx: 2, "stroke-width": 1.4, "stroke-dasharray": column.theta ? null : "4 3",
+      column.bar.replaceChildren(kit.svg("rect", {class: "ak-wide", x: column.x - step / 2 + 1, y: TOP - 10, width: step - 2, height: FOOT - TOP + 12, fill: "transparent"}),
+        column.fill = kit.svg("rect", {class: "ak-wide", x: column.x - wide / 2, width: wide, rx: 2, "stroke-width": 1.4, "stroke-dasharray": column.theta ? null : "4 3",
           style: `fill:${colour};stroke:${colour}`, "fill-opacity": column.theta ? 0.75 : 0.18}),
-        column.cap = kit.svg("rect", {x: column.x - wide / 2 - 2, width: wide + 4, height: 5, rx: 2.5, style: `fill:${colour}`}));
+        column.cap = kit.svg("rect", {x: column.x - wide / 2 - 2, width: wide + 4, height: 5, rx: 2.5, style: `fill:${colour}`}),
+        column.grip = kit.svg("rect", {x: column.x - step / 2 + 1, width: step - 2, height: 44, fill: "transparent"}));
       parts.push(column.bar);
       if (column.dial) {
         const r = Math.min(14, step * 0.4);
@@ -121,6 +123,7 @@ function explorable(root, data, kit) {
       const y = level(state.weights[i]);
       kit.set(column.fill, {y, height: FOOT - y});
       kit.set(column.cap, {y: y - 2.5});
+      kit.set(column.grip, {y: kit.clamp(y - 22, TOP - 10, FOOT - 40)});
       if (column.hand) kit.set(column.hand, {x2: column.x + column.r * Math.cos(state.phases[i]), y2: 200 - column.r * Math.sin(state.phases[i])});
     });
   }
