@@ -63,7 +63,7 @@ class Position(Experiment):
     epochs: int = setting(10, "passes over the training set", low=1)
     batch: int = setting(64, "samples per step", low=1)
     lr: float = setting(5e-4, "peak learning rate", low=1e-12, high=10)
-    warmup_share: float = setting(0.2, "share of steps that warm up: Table 17: 625 of about 3130", low=0, high=1)
+    warmup_share: float = setting(0.2, "share of steps that warm up (Table 17: 625 of about 3130)", low=0, high=1)
     clip: float | None = setting(None, "largest gradient norm, or None", low=1e-12)
     init: str = setting(
         "body", "how weights start: from a normal of deviation 0.02, all or all but the head's, or as PyTorch's (D43)",
