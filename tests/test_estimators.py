@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
-from romae_lite.estimators import Classifier, Interpolator, _given, _held_out, _series, _statistics, gaps
+from romae_lite.series.estimators import Classifier, Interpolator, _given, _held_out, _series, _statistics, gaps
 from romae_lite.tokens import collate
 
 TINY = dict(size="16x1x1x32", batch=16, verbose=False, device="cpu")
@@ -269,7 +269,7 @@ def test_a_fit_that_is_broken_off_leaves_nothing_that_answers(monkeypatch, broke
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"romae_lite.estimators.{broken}", stop)
+    monkeypatch.setattr(f"romae_lite.series.estimators.{broken}", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit([(t, 100 * v) for t, v in series])
     for ask in (model.summary, model.score, lambda: model.predict(at=[3.5])):

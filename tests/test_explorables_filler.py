@@ -9,7 +9,7 @@ from romae_lite.page.weights import unpacked
 from romae_lite.priors import figure, rivals
 from romae_lite.priors.data import matern, periodic, rbf
 from romae_lite.priors.experiment import Priors
-from romae_lite.priors.fill import fill
+from romae_lite.series.fill import fill
 
 
 def made(seed: int = 0):

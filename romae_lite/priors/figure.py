@@ -12,7 +12,7 @@ from ..page.gallery import figure
 from ..page.palette import PALETTE
 from ..page.weights import packed, unpacked
 from .data import ASKED, SEEN
-from .fill import fill
+from ..series.fill import fill
 from .rivals import GRID
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .checks import number, whole
-from .rope import frequencies
+from ..checks import number, whole
+from ..rope import frequencies
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from . import checks
-from .tokens import Tokens, collate
+from .. import checks
+from ..tokens import Tokens, collate
 from .units import typical
 
 

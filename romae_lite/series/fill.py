@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from ..frames import alike, array_of, numeric, same_zone, seconds, zoned
+from .table import alike, array_of, numeric, same_zone, seconds, zoned
 from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
-from .data import ASKED, SEEN
+from ..priors.data import ASKED, SEEN
 
 STRIDE = SEEN[1] // 3  # of a long series, the middle third of each window is answered
 
