@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from . import checks
 from .devices import device_of
-from .files import atomic_write, digest, in_order
+from .io import atomic_write, digest, in_order
 from .masking import Split, split, take
 from .rope import PositionEncoding, rotate, turning
 from .tokens import Tokens

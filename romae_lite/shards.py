@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from . import checks
-from .files import atomic_write, digest
+from .io import atomic_write, digest
 from .tokens import Tokens
 
 FORMAT = "romae_lite tokens, 1"

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from . import checks
 from .devices import sent
-from .files import digest
+from .io import digest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # of tensors == has no one answer; `fingerprint` has

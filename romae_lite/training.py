@@ -25,8 +25,8 @@ from torch import Tensor, nn
 
 from .checks import choice, kind, number, whole, wholes
 from .fast import compiled
-from .files import atomic_write, clear, digest
-from .muon import Muon
+from .io import atomic_write, clear, digest
+from .optim import Muon
 from .shards import Shards
 from .tokens import Tokens
 

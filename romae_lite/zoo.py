@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 
 from . import __version__, checks
-from .files import atomic_write
+from .io import atomic_write
 
 MODELS = Path(__file__).with_name("models")
 ADDRESS = "https://github.com/romae-lite/romae-lite/releases/download/v{version}/{name}.safetensors"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import made_up_record
 
-from romae_lite.files import atomic_write
+from romae_lite.io import atomic_write
 from romae_lite.lab import records
 
 

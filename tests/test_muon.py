@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from romae_lite.muon import COEFFICIENTS, Muon, orthogonalised
+from romae_lite.optim import COEFFICIENTS, Muon, orthogonalised
 
 SHAPES = [(16, 16), (48, 16), (16, 48), (16, 16), (48, 16), (5, 7)]
 

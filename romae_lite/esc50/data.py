@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from ..files import atomic_write
+from ..io import atomic_write
 from ..lab.data import DataError, NotHere, changed, data_root
 from ..masking import take
 from ..tokens import Tokens, patchify, unpatchify

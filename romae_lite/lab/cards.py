@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import zoo
-from ..files import atomic_write
+from ..io import atomic_write
 from .planned import Planned
 from .records import Record, own
 

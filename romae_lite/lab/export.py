@@ -5,7 +5,7 @@ import io
 import json
 from pathlib import Path
 
-from ..files import atomic_write
+from ..io import atomic_write
 from .records import Record, load_all
 
 # column -> (type, what it is), as a Table Schema (specs.frictionlessdata.io/table-schema) has them

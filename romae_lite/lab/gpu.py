@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from ..files import atomic_write
+from ..io import atomic_write
 from ..training import Interrupted, accelerator_for, seeded
 from . import runs
 from .planned import Planned, checkpoints_dir

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..files import atomic_write
+from ..io import atomic_write
 from .planned import Planned, plain, results_dir
 
 SCHEMA = 1

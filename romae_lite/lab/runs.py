@@ -30,7 +30,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 
-from ..files import atomic_write, clear
+from ..io import atomic_write, clear
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import encodings, records

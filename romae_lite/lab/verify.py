@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import torch
 
-from ..files import atomic_write
+from ..io import atomic_write
 from ..model import count_parameters
 from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 from . import subjects

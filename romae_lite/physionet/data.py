@@ -19,7 +19,7 @@ from zlib import error as ZlibError
 import numpy as np
 import torch
 
-from ..files import atomic_write
+from ..io import atomic_write
 from ..lab.data import DataError, NotHere, changed, data_root, limited, members
 from ..tokens import Tokens
 

@@ -16,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from ..files import atomic_write
+from ..io import atomic_write
 from ..lab.data import DAMAGE, DataError, NotHere, changed, data_root, limited
 
 CLASSES, PER_CLASS, TEST_PER_CLASS, SIDE = 200, 500, 50, 64

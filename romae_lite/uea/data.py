@@ -23,7 +23,7 @@ from zlib import error as ZlibError
 import numpy as np
 import torch
 
-from ..files import atomic_write
+from ..io import atomic_write
 from ..lab.data import DAMAGE, DataError, NotHere, changed, data_root, limited
 from ..tokens import Tokens, collate
 
