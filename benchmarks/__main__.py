@@ -19,7 +19,7 @@ def main() -> None:
     options = parser.parse_args()
     if not options.record:
         os.environ["ROMAE_RESULTS"] = str(Path(__file__).resolve().parents[1] / "_build" / "bench")
-    from romae_lite.lab import runs
+    from romae_book.lab import run as runs
     from romae_lite.speed.table import lines
 
     gpu = torch.cuda.is_available()

@@ -45,7 +45,7 @@ import numpy as np
 from _common import download, no_folder, options, succeeds  # first: it finds the package
 
 from romae_lite.elasticc.data import BANDS, CLASSES, PREPARED, TAXONOMY, DataError
-from romae_lite.lab.data import limited, members
+from romae_book.experiments.data import limited, members
 
 HOME = "https://portal.nersc.gov/cfs/lsst/DESC_TD_PUBLIC/ELASTICC/TRAINING_SAMPLES/"
 ARCHIVE = "FULL_ELASTICC_TRAIN.tar"

@@ -47,7 +47,7 @@ from romae_lite.esc50.data import (
     frame_times,
     read,
 )  # fmt: skip
-from romae_lite.lab.data import DAMAGE, limited, members
+from romae_book.experiments.data import DAMAGE, limited, members
 
 HOME = "https://github.com/karolpiczak/ESC-50/archive/"
 ARCHIVE = "master.zip"

@@ -22,7 +22,7 @@ import numpy as np
 from _common import DataError, download, options, succeeds  # first: it finds the package
 from _sound import made, store, wave
 
-from romae_lite.lab.data import limited, members
+from romae_book.experiments.data import limited, members
 
 HOME = "https://www.openslr.org/resources/12/"
 PARTS = (

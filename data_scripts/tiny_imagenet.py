@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 from _common import download, finished, options, succeeds  # before the package, which it finds
 
-from romae_lite.lab.data import DataError
+from romae_book.experiments.data import DataError
 from romae_lite.tiny_imagenet.data import ARCHIVE, PER_CLASS, PREPARED, Pictures, load, read
 
 HOME = "http://cs231n.stanford.edu/"

@@ -2,7 +2,7 @@
 
 import sys
 
-from .lab.commands import main
+from romae_book.cli.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -52,7 +52,7 @@ def load(name: str | PathLike, folder: str | PathLike | None = None):
 
 def card(name: str) -> str:
     """What a model is, in Markdown, from the record of its run: how trained and graded, limits, licence, command."""
-    from .lab.cards import written
+    from romae_book.cli.cards import written
 
     return written(name, about(name))
 
@@ -102,8 +102,8 @@ def _file(name: str, folder: str | PathLike | None) -> Iterator[Path]:
 def of_record(command: str, target: Path) -> Path | None:
     """The weights that a run has left beside its record, or among its arrays, as a file: the one there, or `target`.
     None where the records are not at hand."""
-    from .lab.planned import Planned
-    from .lab.records import load_arrays
+    from romae_book.lab.planned import Planned
+    from romae_book.lab.records import load_arrays
     from .model import save
 
     planned = Planned.of(command)

@@ -12,9 +12,9 @@ from types import ModuleType
 import pytest
 from filelock import FileLock
 
-from romae_lite.lab.planned import Planned
-from romae_lite.lab.records import Record
-from romae_lite.lab.subjects import EXPERIMENTS
+from romae_book.lab.planned import Planned
+from romae_book.lab.records import Record
+from romae_book.experiments.subjects import EXPERIMENTS
 
 # ours, without the toys that tests define
 NAMES = [name for name, experiment in EXPERIMENTS.items() if experiment.__module__.startswith("romae_lite.")]

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from romae_lite.fast import Fast
-from romae_lite.lab.classification import Classification
-from romae_lite.lab.experiment import Splits, setting
-from romae_lite.lab.planned import Planned
-from romae_lite.lab.runs import run
-from romae_lite.lab.subjects import EXPERIMENTS
+from romae_book.experiments.classification import Classification
+from romae_book.experiments.experiment import Splits, setting
+from romae_book.lab.planned import Planned
+from romae_book.lab.run import run
+from romae_book.experiments.subjects import EXPERIMENTS
 from romae_lite.masking import hide, split
 from romae_lite.model import RoMAE, RoMAEPredictor
 from romae_lite.tokens import Tokens

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from romae_lite.lab.data import DataError, limited, members
+from romae_book.experiments.data import DataError, limited, members
 from romae_lite.physionet import data as icu
 
 KINDS = ("", "gz", "bz2", "xz")

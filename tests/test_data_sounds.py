@@ -9,7 +9,7 @@ import pytest
 
 from romae_lite.esc50 import data as sounds
 from romae_lite.esc50.data import NAMES, RATE
-from romae_lite.lab.data import DataError
+from romae_book.experiments.data import DataError
 
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("kaldi_native_fbank")

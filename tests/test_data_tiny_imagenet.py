@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from romae_lite.lab.data import DataError, NotHere
+from romae_book.experiments.data import DataError, NotHere
 from romae_lite.tiny_imagenet import data
 
 WNIDS = [f"n{k:08}" for k in (7, 3, 5)]  # not in order: wnids.txt says which is which

@@ -6,8 +6,8 @@ import re
 import pytest
 from conftest import NAMES, ROOT
 
-from romae_lite.lab.records import load_all
-from romae_lite.lab.subjects import EXPERIMENTS
+from romae_book.lab.records import load_all
+from romae_book.experiments.subjects import EXPERIMENTS
 from romae_lite.page.deviations import ANSWERS, DEVIATIONS, OUTCOME, PARTS, citing, first, inline, read, table_html
 from romae_lite.page.lab_record import deviations_markdown
 

@@ -16,7 +16,8 @@ from romae_lite.elasticc import rivals
 from romae_lite.elasticc.data import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
 from romae_lite.elasticc.experiment import DAYS, ELAsTiCC
 from romae_lite.elasticc.figure import CUTS, recorded
-from romae_lite.lab import claims, records
+from romae_book.paper import claims
+from romae_book.lab import records
 from romae_lite.model import count_parameters
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded

@@ -7,8 +7,9 @@ import pytest
 import torch
 from conftest import made_up_record
 
-from romae_lite.lab import encodings, runs
-from romae_lite.lab.encodings import SEEDS, Recorded, arms
+from romae_book.paper import encodings
+from romae_book.lab import run as runs
+from romae_book.paper.encodings import SEEDS, Recorded, arms
 from romae_lite.page.encodings import encodings_html
 from romae_lite.page.findings import turned_or_added
 from romae_lite.training import NUMERICS

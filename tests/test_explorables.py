@@ -13,7 +13,7 @@ import torch
 from conftest import ROOT, made_up_record
 
 from romae_lite import rope
-from romae_lite.lab import records
+from romae_book.lab import records
 from romae_lite.page.explorable import Explorable
 from romae_lite.page.gallery import GALLERY, gallery
 from romae_lite.page.palette import PALETTE

@@ -8,7 +8,7 @@ import pytest
 from test_explorables import keep, state, visit  # noqa: F401
 
 from romae_lite.frequencies import position_scale, spectrum
-from romae_lite.lab.summary import summarise
+from romae_book.lab.summary import summarise
 from romae_lite.page.gallery import gallery
 
 HERTZ, SCALES, LEVELS = (1, 5, 9, 12), (1.0, 10.0, 99.0), (0.02, 0.1, 0.3)

@@ -8,7 +8,7 @@ import torch
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401
 
-from romae_lite.lab import records
+from romae_book.lab import records
 from romae_lite.masking import hide
 from romae_lite.page.findings import findings
 from romae_lite.page.gallery import gallery

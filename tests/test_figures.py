@@ -105,7 +105,7 @@ def test_drawing_needs_neither_torch_nor_a_subject(module):
     code = f"""
 import sys, romae_lite.page.{module}
 loaded = set(sys.modules)
-from romae_lite.lab.subjects import subjects
+from romae_book.experiments.subjects import subjects
 print(*loaded & {{"torch", *(f"romae_lite.{{name}}" for name in subjects())}})
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

@@ -9,7 +9,7 @@ import pytest
 from conftest import made_up_record
 
 from romae_lite.io import atomic_write
-from romae_lite.lab import records
+from romae_book.lab import records
 
 
 def folder(path: Path) -> set[str]:

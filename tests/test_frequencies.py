@@ -11,9 +11,9 @@ from romae_lite.frequencies.data import NOISE, POWER, WAVES, draw, generate, sin
 from romae_lite.frequencies.experiment import LEAKED, MIXED, PAIR, PAIRED, SHAPES, SINGLE, Frequencies
 from romae_lite.frequencies.rivals import harmonic
 from romae_lite.frequencies.spectrum import SHOWN, recorded
-from romae_lite.lab.claims import CLAIMS
-from romae_lite.lab.experiment import numpy_rng
-from romae_lite.lab.records import ARRAYS_LIMIT
+from romae_book.paper.claims import CLAIMS
+from romae_book.experiments.experiment import numpy_rng
+from romae_book.lab.records import ARRAYS_LIMIT
 from romae_lite.masking import split, take
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit

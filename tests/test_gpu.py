@@ -10,9 +10,9 @@ from chapters import NOTEBOOKS
 from chapters import SMALL as CHAPTERS
 from conftest import NAMES, ROOT
 
-from romae_lite.lab import records
-from romae_lite.lab.runs import Planned, run
-from romae_lite.lab.subjects import EXPERIMENTS
+from romae_book.lab import records
+from romae_book.lab.run import Planned, run
+from romae_book.experiments.subjects import EXPERIMENTS
 
 TINY = {"encoder": "32x2x1x64", "decoder": "32x2x1x64"}
 # every experiment in a few steps
@@ -78,7 +78,7 @@ import json, sys
 import pretend_gpu, torch
 
 pretend_gpu.install("cuda")
-from romae_lite.lab.subjects import experiment
+from romae_book.experiments.subjects import experiment
 from romae_lite.training import fit
 
 torch.ones(3).to("cuda"), torch.ones(3, device="cuda").cpu(), torch.ones(3, device="cuda").sum().item()

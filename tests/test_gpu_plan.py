@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from romae_lite import fast
-from romae_lite.lab import gpu
-from romae_lite.lab.commands import main
-from romae_lite.lab.subjects import EXPERIMENTS
+from romae_book.cli import gpu
+from romae_book.cli.commands import main
+from romae_book.experiments.subjects import EXPERIMENTS
 from romae_lite.training import Interrupted
 
 

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from conftest import NAMES, ROOT, made_up_record
 
-from romae_lite.lab.records import load_all
-from romae_lite.lab.settings import setting_values
-from romae_lite.lab.subjects import EXPERIMENTS
+from romae_book.lab.records import load_all
+from romae_book.experiments.settings import setting_values
+from romae_book.experiments.subjects import EXPERIMENTS
 from romae_lite.page.lab_record import (
     STYLE,
     lab_record,

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from romae_lite.lab import claims
-from romae_lite.lab.claims import CLAIMS, SOURCES, TABLES, Claim
-from romae_lite.lab.outcomes import outcome
-from romae_lite.lab.summary import Summary, summarise
+from romae_book.paper import claims
+from romae_book.paper.claims import CLAIMS, SOURCES, TABLES, Claim
+from romae_book.paper.outcomes import outcome
+from romae_book.lab.summary import Summary, summarise
 from romae_lite.model import SIZES
 
 

@@ -9,8 +9,8 @@ import torch
 from PIL import Image, ImageDraw
 from scipy.integrate import solve_ivp
 
-from romae_lite.lab import claims, report
-from romae_lite.lab.subjects import experiment
+from romae_book.paper import claims, report
+from romae_book.experiments.subjects import experiment
 from romae_lite.model import count_parameters
 from romae_lite.pendulum import data as world
 from romae_lite.pendulum import rivals as predictors

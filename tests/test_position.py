@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from romae_lite.lab.planned import Planned
-from romae_lite.lab.subjects import experiment
+from romae_book.lab.planned import Planned
+from romae_book.experiments.subjects import experiment
 from romae_lite.model import count_parameters
 from romae_lite.position.experiment import WIDTHS, Position, PositionRange, width
 from romae_lite.tokens import Tokens

@@ -15,8 +15,8 @@ import torch
 
 import romae_lite as lite
 from romae_lite import batching, rope
-from romae_lite.lab import planned
-from romae_lite.lab.summary import summarise
+from romae_book.lab import planned
+from romae_book.lab.summary import summarise
 from romae_lite.masking import split, take
 from romae_lite.model import load as load_file
 from romae_lite.model import masked_loss, predicted, reconstruction_loss

@@ -12,14 +12,14 @@ from html.parser import HTMLParser
 import pytest
 from conftest import made_up_record
 
-from romae_lite.lab import report
-from romae_lite.lab.claims import CLAIMS
-from romae_lite.lab.commands import main
-from romae_lite.lab.planned import assignment, ranges, seeds
-from romae_lite.lab.report import rows, scoreboard_text
-from romae_lite.lab.statements import STATEMENTS, all_judged
-from romae_lite.lab.subjects import EXPERIMENTS
-from romae_lite.lab.summary import summarise
+from romae_book.paper import report
+from romae_book.paper.claims import CLAIMS
+from romae_book.cli.commands import main
+from romae_book.lab.planned import assignment, ranges, seeds
+from romae_book.paper.report import rows, scoreboard_text
+from romae_book.paper.statements import STATEMENTS, all_judged
+from romae_book.experiments.subjects import EXPERIMENTS
+from romae_book.lab.summary import summarise
 from romae_lite.page import board
 from romae_lite.page.board import board_html
 

@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from romae_lite.lab import records, report, runs
-from romae_lite.lab.experiment import Experiment, setting
-from romae_lite.lab.planned import Planned, name, record_path, results_dir
-from romae_lite.lab.records import CorruptRecord, Record, load, load_all, select
-from romae_lite.lab.subjects import EXPERIMENTS
-from romae_lite.lab.summary import summarise
+from romae_book.lab import records, run as runs
+from romae_book.paper import report
+from romae_book.experiments.experiment import Experiment, setting
+from romae_book.lab.planned import Planned, name, record_path, results_dir
+from romae_book.lab.records import CorruptRecord, Record, load, load_all, select
+from romae_book.experiments.subjects import EXPERIMENTS
+from romae_book.lab.summary import summarise
 from romae_lite.page.tables import Table, table
 from romae_lite.spirals.experiment import Spirals
 

@@ -18,10 +18,10 @@ import torch
 
 import romae_lite
 from romae_lite import training
-from romae_lite.lab import records, runs
-from romae_lite.lab.commands import main, seconds
-from romae_lite.lab.planned import Planned, assignment, record_path, seeds
-from romae_lite.lab.subjects import EXPERIMENTS
+from romae_book.lab import records, run as runs
+from romae_book.cli.commands import main, seconds
+from romae_book.lab.planned import Planned, assignment, record_path, seeds
+from romae_book.experiments.subjects import EXPERIMENTS
 from romae_lite.model import SIZES, count_parameters
 from romae_lite.spirals.experiment import Spirals
 from romae_lite.training import Interrupted

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from romae_lite.lab import outcomes
-from romae_lite.lab.outcomes import Outcome
-from romae_lite.lab.records import Record, counted, load_all
-from romae_lite.lab.subjects import EXPERIMENTS
-from romae_lite.lab.summary import summarise
+from romae_book.paper import outcomes
+from romae_book.paper.outcomes import Outcome
+from romae_book.lab.records import Record, counted, load_all
+from romae_book.experiments.subjects import EXPERIMENTS
+from romae_book.lab.summary import summarise
 from romae_lite.page import prose
 from romae_lite.page.prose import change
 
@@ -182,7 +182,7 @@ SAID = (
         ),
     ),
     (
-        "romae_lite/lab/statements.py",
+        "romae_book/paper/statements.py",
         "trails most in the paper, has not been run whole.",
         lambda: none_of("uea", tier="paper", dataset="Heartbeat", folds=None),
     ),
@@ -283,7 +283,7 @@ SAID = (
         lambda: 0.0183 < mean("spirals text rmse_clean") < mean("spirals paper rmse_clean"),
     ),
     (
-        "romae_lite/lab/statements.py",
+        "romae_book/paper/statements.py",
         "noisy points, came out worse; the paper does not say that it is that.",
         lambda: outcome("table-7-romae-tiny-spirals-rmse") == "worse",
     ),
@@ -341,7 +341,7 @@ SAID = (
         ),
     ),
     (
-        "romae_lite/lab/statements.py",
+        "romae_book/paper/statements.py",
         "of two further draws of the clips one agrees as well, and by the ",
         lambda: (
             [

@@ -7,7 +7,7 @@ import torch
 from conftest import made_up_record
 
 from romae_lite.fast import Fast
-from romae_lite.lab.verify import again
+from romae_book.cli.verify import again
 from romae_lite.masking import hide, split
 from romae_lite.model import ModelConfig, RoMAE, size
 from romae_lite.speed import measures, work

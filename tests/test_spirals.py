@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.lab.experiment import numpy_rng
-from romae_lite.lab.subjects import experiment
+from romae_book.experiments.experiment import numpy_rng
+from romae_book.experiments.subjects import experiment
 from romae_lite.spirals.data import authors, basis, generate
 from romae_lite.spirals.experiment import Spirals
 from romae_lite.spirals.figure import payload
@@ -120,7 +120,7 @@ def test_five_points_beyond_are_asked_as_the_authors_notebook_does():
 
 def test_the_best_possible_error_hardly_grows_beyond_the_points_shown():
     """An error that does grow there says something of a model: the claim's bound lies above the optimum's ratio."""
-    from romae_lite.lab.statements import BEYOND as BOUND
+    from romae_book.paper.statements import BEYOND as BOUND
 
     longer = authors(points=80)[torch.arange(100).repeat(3)]
     hidden = torch.rand(len(longer), 80, generator=torch.Generator().manual_seed(3)) < 0.6

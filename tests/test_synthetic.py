@@ -320,7 +320,7 @@ def test_arrays_keep_examples_and_the_weights_of_small_models():
 
 
 def test_arrays_of_the_page_model_fit_their_file(tmp_path):
-    from romae_lite.lab import records
+    from romae_book.lab import records
 
     exp = Synthetic.mini().replace(n_train=8, n_valid=4, n_test=4)
     records.save_arrays(tmp_path / "x.npz", **exp.arrays(exp.build(0).eval(), exp.data(0)))  # raises above 200 kB

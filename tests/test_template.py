@@ -12,7 +12,7 @@ from conftest import ROOT
 
 LOOK = """
 from pathlib import Path
-from romae_lite.lab.commands import main
+from romae_book.cli.commands import main
 from romae_lite.page.gallery import gallery
 
 assert main(["list"]) == 0

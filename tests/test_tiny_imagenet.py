@@ -11,8 +11,8 @@ from conftest import ROOT, made_up_record
 from PIL import Image
 
 from romae_lite.fast import Fast
-from romae_lite.lab.claims import CLAIMS
-from romae_lite.lab.data import DataError
+from romae_book.paper.claims import CLAIMS
+from romae_book.experiments.data import DataError
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE
 from romae_lite.page.findings import findings

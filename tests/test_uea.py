@@ -14,7 +14,7 @@ import pytest
 import torch
 from conftest import made_up_record
 
-from romae_lite.lab.planned import Planned
+from romae_book.lab.planned import Planned
 from romae_lite.page.findings import classics
 from romae_lite.tokens import Tokens
 from romae_lite.uea import data as archive

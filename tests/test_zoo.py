@@ -12,9 +12,9 @@ from conftest import ROOT
 
 import romae_lite
 from romae_lite import RoMAE, load, save, zoo
-from romae_lite.lab import cards
-from romae_lite.lab.records import load as load_record
-from romae_lite.lab.records import load_arrays
+from romae_book.cli import cards
+from romae_book.lab.records import load as load_record
+from romae_book.lab.records import load_arrays
 
 NAMES = ("filler", "spirals", "synthetic")
 
@@ -48,7 +48,7 @@ def test_a_name_gives_the_model_of_its_record(name):
 
 
 def test_what_the_package_ships_is_what_the_records_say(tmp_path):
-    """`python -m romae_lite.lab.cards` would write the very files that are there."""
+    """`python -m romae_book.cli.cards` would write the very files that are there."""
     written = cards.write(tmp_path)
     assert {path.name for path in written} == {path.name for path in zoo.MODELS.iterdir()}
     for path in written:

@@ -218,7 +218,7 @@ class ChaptersDirective(Generated):
 def results_as_csv(app, error):
     """All records as one table beside the pages, which link to it."""
     if error is None and app.builder.format == "html":
-        from romae_lite.lab.export import export
+        from romae_book.cli.export import export
 
         export(Path(app.outdir) / "results.csv")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ..lab.data import DataError, NotHere, data_root
+from romae_book.experiments.data import DataError, NotHere, data_root
 from ..tokens import Tokens
 
 BANDS = "ugrizY"  # their order is the first coordinate of a token's position

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from ..batching import by_length
-from ..lab.classification import Classification
-from ..lab.encodings import Task
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from romae_book.experiments.classification import Classification
+from romae_book.paper.encodings import Task
+from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
 from ..tokens import Tokens
 from . import data as sky
 from . import rivals

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from ..batching import trim
-from ..lab.experiment import Splits
+from romae_book.experiments.experiment import Splits
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn, parts
 from ..page.gallery import figure

@@ -1,6 +1,6 @@
 """What the paper says of ELAsTiCC (Table 4)."""
 
-from ..lab.claims import QUOTED, SHARE, table
+from romae_book.paper.claims import QUOTED, SHARE, table
 
 POINTS = "Table 4 does not say on which points; the authors' README calls its alert mask the closer comparison"
 

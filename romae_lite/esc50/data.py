@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from ..io import atomic_write
-from ..lab.data import DataError, NotHere, changed, data_root
+from romae_book.experiments.data import DataError, NotHere, changed, data_root
 from ..masking import take
 from ..tokens import Tokens, patchify, unpatchify
 

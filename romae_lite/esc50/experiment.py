@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ..devices import device_of, sent
-from ..lab.classification import Classification
-from ..lab.data import DataError
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from romae_book.experiments.classification import Classification
+from romae_book.experiments.data import DataError
+from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
 from ..masking import hide, split, take
 from ..model import masked_loss, normalised_loss, reconstruction_loss
 from ..tokens import Tokens

@@ -49,7 +49,7 @@ def explorable(
 
     ValueError where the scales of models and metrics differ, or where a metric is missing.
     """
-    from ..lab.summary import summarise
+    from romae_book.lab.summary import summarise
 
     if set(models) != set(metrics):
         raise ValueError(f"models has the scales {sorted(models)}, metrics {sorted(metrics)}; they must agree")
@@ -107,7 +107,7 @@ def shown_mse(data: Mapping, scale: int, frequency: int) -> float:
 @figure("position_scale")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
-    from ..lab.claims import CLAIMS
+    from romae_book.paper.claims import CLAIMS
 
     found = by_scale(root)
     paper = {

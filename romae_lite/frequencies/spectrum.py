@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from torch import nn
 
-from ..lab.experiment import Splits, numpy_rng
-from ..lab.records import Record, load_all
+from romae_book.experiments.experiment import Splits, numpy_rng
+from romae_book.lab.records import Record, load_all
 from ..masking import hide
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn

@@ -10,27 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from ..lab.claims import SOURCES, Claim
-from ..lab.outcomes import LEAST, in_units, lost
-from ..lab.records import Record, load_all, results_dir
-from ..lab.report import (
-    MARKS,
-    Row,
-    by_table,
-    cell_name,
-    claims_line,
-    joined,
-    our_text,
-    problem_lines,
-    status_words,
-    summary_line,
-    summary_of,
-)
-from ..lab.statements import Judged, all_judged, forced_cells, name_of
-from ..lab.subjects import EXPERIMENTS
-from ..lab.summary import Summary
-from ..lab.verify import ELSEWHERE, noted_of
-from ..lab.verify import name_of as name_of_record
+from romae_book.paper.claims import SOURCES, Claim
+from romae_book.paper.outcomes import LEAST, in_units, lost
+from romae_book.lab.records import Record, load_all, results_dir
+from romae_book.paper.report import MARKS, Row, by_table, cell_name, claims_line, joined, our_text, problem_lines, status_words, summary_line, summary_of
+from romae_book.paper.statements import Judged, all_judged, forced_cells, name_of
+from romae_book.experiments.subjects import EXPERIMENTS
+from romae_book.lab.summary import Summary
+from romae_book.cli.verify import ELSEWHERE, noted_of
+from romae_book.cli.verify import name_of as name_of_record
 from ..training import NUMERICS
 from . import deviations
 from .lab_record import budget_words, commit_words, show
@@ -574,7 +562,7 @@ def _text(text: str) -> str:
 
 def margins_html() -> str:
     """The margins with their reasons, from the claims."""
-    from ..lab.claims import CLAIMS
+    from romae_book.paper.claims import CLAIMS
 
     kinds: dict[tuple[str, str], list[str]] = {}
     for claim in CLAIMS:

@@ -4,9 +4,9 @@ import html
 import math
 from itertools import groupby
 
-from ..lab.encodings import SEEDS, Arm, Recorded, arms, missing
-from ..lab.planned import command_of
-from ..lab.summary import Summary, decimals_for
+from romae_book.paper.encodings import SEEDS, Arm, Recorded, arms, missing
+from romae_book.lab.planned import command_of
+from romae_book.lab.summary import Summary, decimals_for
 from .notebook import paired
 from .svg import label, line, tag
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from ..lab.claims import CLAIMS
-from ..lab.outcomes import half_width, of_the_test_set, over_runs
-from ..lab.records import Record
-from ..lab.subjects import experiment
-from ..lab.summary import Summary, summarise
+from romae_book.paper.claims import CLAIMS
+from romae_book.paper.outcomes import half_width, of_the_test_set, over_runs
+from romae_book.lab.records import Record
+from romae_book.experiments.subjects import experiment
+from romae_book.lab.summary import Summary, summarise
 from ..uea.data import SETS
 
 FINDINGS: list[Callable[[Path | None], str | None]] = []
@@ -86,7 +86,7 @@ def unit_of_time(root: Path | None) -> str | None:
 @finding
 def turned_or_added(root: Path | None) -> str | None:
     """Continuous RoPE and added sines at the same unit, one between neighbours, once every task has all its runs."""
-    from ..lab.encodings import SEEDS, Recorded, arms
+    from romae_book.paper.encodings import SEEDS, Recorded, arms
     from .encodings import against, is_base, side
 
     recorded, sides = Recorded(root), {"ahead of": [], "behind": [], "not told from": []}

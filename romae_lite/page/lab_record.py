@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..lab import runs
-from ..lab.claims import CLAIMS
-from ..lab.planned import command_of
-from ..lab.records import TIERS, Record, counted, load_all
-from ..lab.settings import budget, setting_values
-from ..lab.subjects import experiment, modules
-from ..lab.summary import Summary, decimals_for, summarise
+from romae_book.lab import run as runs
+from romae_book.paper.claims import CLAIMS
+from romae_book.lab.planned import command_of
+from romae_book.lab.records import TIERS, Record, counted, load_all
+from romae_book.experiments.settings import budget, setting_values
+from romae_book.experiments.subjects import experiment, modules
+from romae_book.lab.summary import Summary, decimals_for, summarise
 from .deviations import DEVIATIONS, read
 
 METRICS = 6  # that a table of runs has columns for

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import NamedTuple, TypeVar
 
-from ..lab.experiment import Experiment
-from ..lab.records import Record
-from ..lab.summary import Summary, summarise
+from romae_book.experiments.experiment import Experiment
+from romae_book.lab.records import Record
+from romae_book.lab.summary import Summary, summarise
 from ..training import accelerator_for
 
 E = TypeVar("E", bound=Experiment)
@@ -258,7 +258,7 @@ def recorded(*settings: Experiment, least: int = 3) -> Recorded:
     """The records of the first of these settings that has enough of them; of the richest where none has.
 
     A preset that was put right has fewer records at first than the one before: a page shows those then, and says so.
-    `romae_lite.lab.records.counted` says which runs count.
+    `romae_book.lab.records.counted` says which runs count.
     """
     if not settings:
         raise TypeError("recorded() needs at least one experiment")

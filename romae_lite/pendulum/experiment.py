@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from ..devices import device_of
-from ..lab.encodings import Task
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from romae_book.paper.encodings import Task
+from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
 from ..model import INITS, ModelConfig, RoMAEPredictor, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..lab.experiment import Splits
+from romae_book.experiments.experiment import Splits
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure

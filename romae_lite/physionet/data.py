@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from ..io import atomic_write
-from ..lab.data import DataError, NotHere, changed, data_root, limited, members
+from romae_book.experiments.data import DataError, NotHere, changed, data_root, limited, members
 from ..tokens import Tokens
 
 HORIZON = 48 * 60  # minutes of a record

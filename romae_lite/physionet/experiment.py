@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..batching import by_length, trim
-from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
+from romae_book.experiments.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
 from ..model import interpolate, masked_loss, predicted
 from ..tokens import Tokens

@@ -1,6 +1,6 @@
 """What the paper says of PhysioNet 2012 (Table 7)."""
 
-from ..lab.claims import QUOTED, SQUARED, table
+from romae_book.paper.claims import QUOTED, SQUARED, table
 from .data import EMPTY, RECORDS
 
 CONFLICT = (

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..devices import device_of
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
 from ..model import INITS, ModelConfig, RoMAEPredictor, Size, size
 from ..rope import PositionEncoding
 from ..tokens import Tokens

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..lab.experiment import numpy_rng
+from romae_book.experiments.experiment import numpy_rng
 from ..page import svg
 from ..page.explorable import Explorable
 from ..page.gallery import figure

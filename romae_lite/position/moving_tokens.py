@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from .. import rope
-from ..lab.experiment import Splits, numpy_rng
-from ..lab.records import Record, load_all
+from romae_book.experiments.experiment import Splits, numpy_rng
+from romae_book.lab.records import Record, load_all
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn
 from ..page.gallery import figure

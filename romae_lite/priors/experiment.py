@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from ..batching import by_length
 from ..devices import device_of, sent
-from ..lab.experiment import Masked, Splits, numpy_rng, setting
+from romae_book.experiments.experiment import Masked, Splits, numpy_rng, setting
 from ..masking import split
 from ..model import BANDS, gaussian_loss, masked_loss, predicted, said
 from ..tokens import Tokens

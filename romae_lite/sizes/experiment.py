@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from ..lab.experiment import Experiment, Splits, setting
+from romae_book.experiments.experiment import Experiment, Splits, setting
 from ..model import SIZES, ModelConfig, RoMAEPredictor, count_parameters, size
 from ..tokens import Tokens
 

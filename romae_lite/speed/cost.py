@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from ..lab.records import Record, load_all
+from romae_book.lab.records import Record, load_all
 from ..model import SIZES, ModelConfig, RoMAE, count_parameters
 from ..page import svg
 from ..page.explorable import Explorable, not_recorded

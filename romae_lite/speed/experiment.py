@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from ..lab.experiment import Experiment, Splits, setting
+from romae_book.experiments.experiment import Experiment, Splits, setting
 from ..model import ModelConfig, RoMAE, size
 from ..rope import PositionEncoding
 from ..training import accelerator_for, seeded_build

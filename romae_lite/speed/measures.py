@@ -14,8 +14,8 @@ import torch
 
 from ..batching import by_length, padding_share, trim
 from ..fast import Fast
-from ..lab import runs
-from ..lab.subjects import experiment
+from romae_book.lab import run as runs
+from romae_book.experiments.subjects import experiment
 from ..masking import hide, split, take
 from ..model import RoMAE, RoMAEPredictor, masked_loss, size
 from ..tokens import Tokens

@@ -1,6 +1,6 @@
 """What the paper says of speed (Table 9)."""
 
-from ..lab.claims import table
+from romae_book.paper.claims import table
 
 CLAIMS = (
     *table(

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Masked, Splits, numpy_rng, setting
+from romae_book.experiments.experiment import Masked, Splits, numpy_rng, setting
 from ..masking import hide
 from ..model import ModelConfig, masked_loss, predicted
 from ..tokens import Tokens

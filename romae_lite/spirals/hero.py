@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Splits
-from ..lab.records import Record
+from romae_book.experiments.experiment import Splits
+from romae_book.lab.records import Record
 from ..model import RoMAE, count_parameters, interpolate
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, checked, drawn

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.encodings import Task
-from ..lab.experiment import Experiment, Masked, Splits, numpy_rng, setting
+from romae_book.paper.encodings import Task
+from romae_book.experiments.experiment import Experiment, Masked, Splits, numpy_rng, setting
 from ..masking import hide
 from ..model import count_parameters, masked_loss, predicted
 from ..tokens import Tokens

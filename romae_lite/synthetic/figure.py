@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ..lab.records import Record
+from romae_book.lab.records import Record
 from ..model import RoMAE
 from ..page import svg
 from ..page.explorable import Drawable, Explorable, drawn

@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..devices import device_of, sent
-from ..lab.classification import Classification
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from romae_book.experiments.classification import Classification
+from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
 from ..masking import hide, split, take
 from ..model import RoMAE, normalised_loss, reconstruction_loss
 from ..tokens import Tokens, patchify

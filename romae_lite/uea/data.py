@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from ..io import atomic_write
-from ..lab.data import DAMAGE, DataError, NotHere, changed, data_root, limited
+from romae_book.experiments.data import DAMAGE, DataError, NotHere, changed, data_root, limited
 from ..tokens import Tokens, collate
 
 

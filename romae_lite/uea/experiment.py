@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..lab.classification import Classification
-from ..lab.encodings import Task
-from ..lab.experiment import Splits, numpy_rng, setting
+from romae_book.experiments.classification import Classification
+from romae_book.paper.encodings import Task
+from romae_book.experiments.experiment import Splits, numpy_rng, setting
 from ..model import RoMAE, RoMAEPredictor
 from ..tokens import Tokens
 from ..training import forked, mixed, seeded

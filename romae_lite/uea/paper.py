@@ -1,6 +1,6 @@
 """What the paper says of the UEA archive (Table 6)."""
 
-from ..lab.claims import QUOTED, SHARE, table
+from romae_book.paper.claims import QUOTED, SHARE, table
 from .data import SETS
 
 

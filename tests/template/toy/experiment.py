@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..lab.experiment import Experiment, Splits, numpy_rng, setting
+from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
 from ..model import ModelConfig, RoMAEPredictor, size
 from ..tokens import Tokens
 from ..training import seeded_build

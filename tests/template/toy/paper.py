@@ -1,6 +1,6 @@
 """What the paper would say of the slope; the number is made up."""
 
-from ..lab.claims import SQUARED, table
+from romae_book.paper.claims import SQUARED, table
 
 CLAIMS = tuple(
     table(

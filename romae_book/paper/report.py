@@ -10,11 +10,11 @@ from pathlib import Path
 
 from .claims import CLAIMS, Claim
 from .outcomes import JUDGED, LEAST, OUTCOMES, STATUSES, Outcome, in_units, old_outcome, outcome, tally
-from .planned import Planned, command_of
-from .records import Loaded, Record, counted, load_all, results_dir, select
+from ..lab.planned import Planned, command_of
+from ..lab.records import Loaded, Record, counted, load_all, results_dir, select
 from .statements import Judged, all_judged, forced_cells
-from .subjects import EXPERIMENTS, experiment
-from .summary import Summary, summarise
+from ..experiments.subjects import EXPERIMENTS, experiment
+from ..lab.summary import Summary, summarise
 
 MARKS = dict(zip(STATUSES, ("✓", "▲", "✗", "≠", "~", "∥", "–", "?", "“”"), strict=True))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scipy.special import stdtrit
 
-from ..checks import number
+from romae_lite.checks import number
 
 
 def decimals_for(x: float, digits: int) -> int:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..io import atomic_write
+from romae_lite.io import atomic_write
 from .planned import Planned, plain, results_dir
 
 SCHEMA = 1

@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..fast import Fast
-from ..model import INITS, ModelConfig, RoMAE, size
-from ..rope import PositionEncoding
-from ..tokens import Tokens
-from ..training import PRECISIONS, Recipe, fit, seeded_build
-from .planned import plain
-from .records import Record, counted, load_all
+from romae_lite.fast import Fast
+from romae_lite.model import INITS, ModelConfig, RoMAE, size
+from romae_lite.rope import PositionEncoding
+from romae_lite.tokens import Tokens
+from romae_lite.training import PRECISIONS, Recipe, fit, seeded_build
+from ..lab.planned import plain
+from ..lab.records import Record, counted, load_all
 from .subjects import EXPERIMENTS, recorders
 
 MANY = 10**7  # no whole number among the settings is larger: a slip would fill the memory

@@ -1,7 +1,7 @@
 """Models by name and their cards: what each is, what it was trained on, how it was graded, and what it is not for.
 
-python -m romae_lite.lab.cards             writes romae_lite/models/ anew from the records
-python -m romae_lite.lab.cards FOLDER      writes the weights and the card of every model there: a release's assets
+python -m romae_book.cli.cards             writes romae_lite/models/ anew from the records
+python -m romae_book.cli.cards FOLDER      writes the weights and the card of every model there: a release's assets
 """
 
 import dataclasses
@@ -13,10 +13,10 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .. import zoo
-from ..io import atomic_write
-from .planned import Planned
-from .records import Record, own
+from romae_lite import zoo
+from romae_lite.io import atomic_write
+from ..lab.planned import Planned
+from ..lab.records import Record, own
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,8 +25,8 @@ from .outcomes import (
     tally,
     worst,
 )
-from .records import Record
-from .summary import Summary, summarise
+from ..lab.records import Record
+from ..lab.summary import Summary, summarise
 
 
 @dataclass(frozen=True)

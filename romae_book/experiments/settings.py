@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..model import count_parameters
+from romae_lite.model import count_parameters
 from .subjects import modules
 
 

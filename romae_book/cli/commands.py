@@ -15,11 +15,11 @@ from typing import TypeVar
 
 import torch
 
-from ..training import printer
-from . import runs
-from .planned import Planned, assignment, results_dir, seeds
-from .report import scoreboard_text
-from .subjects import EXPERIMENTS, experiment
+from romae_lite.training import printer
+from ..lab import run as runs
+from ..lab.planned import Planned, assignment, results_dir, seeds
+from ..paper.report import scoreboard_text
+from ..experiments.subjects import EXPERIMENTS, experiment
 
 T = TypeVar("T")
 

@@ -30,15 +30,16 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 
-from ..io import atomic_write, clear
-from ..model import count_parameters
-from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
-from . import encodings, records
-from .data import NotHere
-from .experiment import Experiment, Splits
+from romae_lite.io import atomic_write, clear
+from romae_lite.model import count_parameters
+from romae_lite.training import NUMERICS, CheckpointError, Interrupted, accelerator_for
+from ..paper import encodings
+from . import records
+from ..experiments.data import NotHere
+from ..experiments.experiment import Experiment, Splits
 from .planned import Planned
 from .records import CorruptRecord, Record
-from .subjects import EXPERIMENTS, experiment
+from ..experiments.subjects import EXPERIMENTS, experiment
 
 PACKAGE = Path(__file__).resolve().parents[1]
 STATUS = Path("/proc/self/status")  # on Linux
@@ -150,7 +151,7 @@ def _own(planned: Planned) -> Record:
 
 def _save_weights(model: torch.nn.Module, path: Path) -> str:
     """SHA-256 of the file."""
-    from .. import save
+    from romae_lite import save
 
     save(model, path, half=True)
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .claims import CLAIMS
-from .experiment import Experiment
-from .planned import ranges, results_dir
-from .records import CorruptRecord, Record, load_all, load_arrays
-from .subjects import experiment, recorders
+from ..paper.claims import CLAIMS
+from ..experiments.experiment import Experiment
+from ..lab.planned import ranges, results_dir
+from ..lab.records import CorruptRecord, Record, load_all, load_arrays
+from ..experiments.subjects import experiment, recorders
 
 LOG = "LOG.md"  # of results/: what was deleted or replaced there, and why
 

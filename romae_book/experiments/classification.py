@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ..batching import trim
-from ..devices import device_of, sent
-from ..masking import hide
-from ..model import INITS, ModelConfig, RoMAE, RoMAEPredictor, masked_loss
-from ..tokens import Tokens
-from ..training import Recipe, fit, mixed, seeded_build
+from romae_lite.batching import trim
+from romae_lite.devices import device_of, sent
+from romae_lite.masking import hide
+from romae_lite.model import INITS, ModelConfig, RoMAE, RoMAEPredictor, masked_loss
+from romae_lite.tokens import Tokens
+from romae_lite.training import Recipe, fit, mixed, seeded_build
 from .experiment import Masked, Splits, setting
 
 

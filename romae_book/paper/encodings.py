@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..rope import PositionEncoding
-from ..training import NUMERICS
-from .planned import Planned
-from .records import Record, counted, load_all
-from .subjects import EXPERIMENTS
-from .summary import Summary, summarise
+from romae_lite.rope import PositionEncoding
+from romae_lite.training import NUMERICS
+from ..lab.planned import Planned
+from ..lab.records import Record, counted, load_all
+from ..experiments.subjects import EXPERIMENTS
+from ..lab.summary import Summary, summarise
 
 NAME = "encodings"  # what the command line calls the study
 SEEDS = 5

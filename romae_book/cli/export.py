@@ -5,8 +5,8 @@ import io
 import json
 from pathlib import Path
 
-from ..io import atomic_write
-from .records import Record, load_all
+from romae_lite.io import atomic_write
+from ..lab.records import Record, load_all
 
 # column -> (type, what it is), as a Table Schema (specs.frictionlessdata.io/table-schema) has them
 COLUMNS = {

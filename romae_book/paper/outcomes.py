@@ -13,7 +13,7 @@ from typing import NamedTuple
 from scipy.special import stdtrit
 
 from .claims import Claim
-from .summary import Summary, decimals_between, decimals_for, fixed, summarise
+from ..lab.summary import Summary, decimals_between, decimals_for, fixed, summarise
 
 LEAST = 3  # runs that have an interval, and fewer decide nothing
 OUTCOMES = ("agrees", "better", "worse", "differs", "undecided", "not comparable", "not run")

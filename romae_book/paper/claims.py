@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from .subjects import modules
-from .summary import Summary, decimals_for
+from ..experiments.subjects import modules
+from ..lab.summary import Summary, decimals_for
 
 # The paper: Zivanovic et al., "Rotary Masked Autoencoders are Versatile Learners", NeurIPS 2025, arXiv 2505.20535v2.
 SOURCES = {  # where a number was seen

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import kind, whole
-from .data import home
-from .subjects import experiment
+from romae_lite.checks import kind, whole
+from ..experiments.data import home
+from ..experiments.subjects import experiment
 
 MOST_SEEDS = 1000  # of one command: more is a slip
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import torch
 
-from ..io import atomic_write
-from ..training import Interrupted, accelerator_for, seeded
-from . import runs
-from .planned import Planned, checkpoints_dir
-from .runs import said
-from .settings import setting_values
-from .subjects import EXPERIMENTS, experiment
+from romae_lite.io import atomic_write
+from romae_lite.training import Interrupted, accelerator_for, seeded
+from ..lab import run as runs
+from ..lab.planned import Planned, checkpoints_dir
+from ..lab.run import said
+from ..experiments.settings import setting_values
+from ..experiments.subjects import EXPERIMENTS, experiment
 
 STEPS = 10  # of a check
 # Largest relative differences between CPU and GPU that a check lets pass, in float32 without tf32. Both add the same

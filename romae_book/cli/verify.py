@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import torch
 
-from ..io import atomic_write
-from ..model import count_parameters
-from ..training import NUMERICS, CheckpointError, Interrupted, accelerator_for
-from . import subjects
-from .planned import results_dir
-from .records import Record, load_all
-from .runs import commit
+from romae_lite.io import atomic_write
+from romae_lite.model import count_parameters
+from romae_lite.training import NUMERICS, CheckpointError, Interrupted, accelerator_for
+from ..experiments import subjects
+from ..lab.planned import results_dir
+from ..lab.records import Record, load_all
+from ..lab.run import commit
 
 SHORT = 60.0  # seconds: a run that took no longer is repeated whole
 NOTES = "verified.json"  # under the folder of the records
