@@ -8,8 +8,8 @@ from conftest import NAMES, ROOT
 
 from romae_book.lab.records import load_all
 from romae_book.experiments.subjects import EXPERIMENTS
-from romae_lite.page.deviations import ANSWERS, DEVIATIONS, OUTCOME, PARTS, citing, first, inline, read, table_html
-from romae_lite.page.lab_record import deviations_markdown
+from pages.deviations import ANSWERS, DEVIATIONS, OUTCOME, PARTS, citing, first, inline, read, table_html
+from pages.lab_record import deviations_markdown
 
 TEXT = DEVIATIONS.read_text(encoding="utf-8")
 ENTRIES = read(TEXT)

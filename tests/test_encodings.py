@@ -10,8 +10,8 @@ from conftest import made_up_record
 from romae_book.paper import encodings
 from romae_book.lab import run as runs
 from romae_book.paper.encodings import SEEDS, Recorded, arms
-from romae_lite.page.encodings import encodings_html
-from romae_lite.page.findings import turned_or_added
+from pages.encodings import encodings_html
+from romae_book.paper.findings import turned_or_added
 from romae_lite.training import NUMERICS
 
 

@@ -14,9 +14,9 @@ from conftest import ROOT, made_up_record
 
 from romae_lite import rope
 from romae_book.lab import records
-from romae_lite.page.explorable import Explorable
-from romae_lite.page.gallery import GALLERY, gallery
-from romae_lite.page.palette import PALETTE
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import GALLERY, gallery
+from romae_book.explorables.palette import PALETTE
 from romae_lite.rotary import rotary_clock
 from romae_lite.spirals import figure as spirals
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from test_explorables import MAKERS, state, visit  # noqa: F401  (a fixture)
 
-from romae_lite.page.gallery import gallery
+from romae_book.explorables.gallery import gallery
 from romae_lite.rotary import two_tokens
 
 LINK = "Copy a link to this figure as it stands"

@@ -14,8 +14,8 @@ from romae_lite.autoencoder import attention_block, forward_pass, mask_ratio, pa
 from romae_lite.autoencoder.pictures import digit_tokens, stars
 from romae_lite.masking import hide, split, take
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters, reconstruction_loss, size
-from romae_lite.page import weights
-from romae_lite.page.explorable import Explorable
+from romae_book.explorables import weights
+from romae_book.explorables.explorable import Explorable
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 

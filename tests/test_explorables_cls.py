@@ -6,8 +6,8 @@ import torch
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_lite import ModelConfig, PositionEncoding, RoMAEPredictor, Tokens, rope, size
-from romae_lite.page import explorable
-from romae_lite.page.gallery import gallery
+from romae_book.explorables import explorable
+from romae_book.explorables.gallery import gallery
 from romae_lite.position import learn_position, moving_tokens
 from romae_lite.position.experiment import Position
 from romae_lite.position.moving_tokens import Answers

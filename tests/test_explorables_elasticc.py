@@ -6,7 +6,7 @@ from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixtu
 from romae_lite.elasticc import figure as light_curve
 from romae_lite.elasticc.data import BANDS, SIMULATED_CLASSES
 from romae_lite.elasticc.experiment import ELAsTiCC
-from romae_lite.page.gallery import gallery
+from romae_book.explorables.gallery import gallery
 
 NAMES, C = SIMULATED_CLASSES, 20
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from test_explorables import state, visit  # noqa: F401
 
-from romae_lite.page.weights import unpacked
+from romae_book.explorables.weights import unpacked
 from romae_lite.priors import figure, rivals
 from romae_lite.priors.data import matern, periodic, rbf
 from romae_lite.priors.experiment import Priors

@@ -10,8 +10,8 @@ from test_explorables import state, visit  # noqa: F401
 
 from romae_book.lab import records
 from romae_lite.masking import hide
-from romae_lite.page.findings import findings
-from romae_lite.page.gallery import gallery
+from romae_book.paper.findings import findings
+from romae_book.explorables.gallery import gallery
 from romae_lite.spirals import hero
 from romae_lite.spirals.data import generate
 from romae_lite.spirals.experiment import Spirals

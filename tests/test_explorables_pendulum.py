@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite.page.gallery import gallery
+from romae_book.explorables.gallery import gallery
 from romae_lite.pendulum import figure as pendulum
 from romae_lite.pendulum.data import generate
 

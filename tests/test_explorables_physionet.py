@@ -6,7 +6,7 @@ import torch
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_book.lab import records
-from romae_lite.page.gallery import gallery
+from romae_book.explorables.gallery import gallery
 from romae_lite.physionet import figure as patient
 from romae_lite.physionet import rivals as predictors
 from romae_lite.physionet.data import CHANNELS, HORIZON

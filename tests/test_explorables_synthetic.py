@@ -6,8 +6,8 @@ import torch
 from test_explorables import keep, state, visit  # noqa: F401
 
 from romae_lite.masking import split
-from romae_lite.page.gallery import gallery
-from romae_lite.page.weights import unpacked
+from romae_book.explorables.gallery import gallery
+from romae_book.explorables.weights import unpacked
 from romae_lite.synthetic import data as generator
 from romae_lite.synthetic import figure as synthetic
 from romae_lite.synthetic.experiment import Synthetic

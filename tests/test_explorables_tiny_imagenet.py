@@ -5,7 +5,7 @@ import pytest
 import torch
 from test_explorables import state, visit  # noqa: F401
 
-from romae_lite.page.explorable import Explorable
+from romae_book.explorables.explorable import Explorable
 from romae_lite.tiny_imagenet import figure as masked
 from romae_lite.tiny_imagenet.experiment import TinyImageNet
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite.page.gallery import gallery
+from romae_book.explorables.gallery import gallery
 from romae_lite.uea import figure as uea
 from romae_lite.uea.data import SETS
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from romae_lite.page import figures
-from romae_lite.page.palette import PALETTE
+from romae_book.notebook import figures
+from romae_book.explorables.palette import PALETTE
 
 
 def example():

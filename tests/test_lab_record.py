@@ -10,15 +10,7 @@ from conftest import NAMES, ROOT, made_up_record
 from romae_book.lab.records import load_all
 from romae_book.experiments.settings import setting_values
 from romae_book.experiments.subjects import EXPERIMENTS
-from romae_lite.page.lab_record import (
-    STYLE,
-    lab_record,
-    protocols,
-    same,
-    settings_html,
-    show,
-    steps_of,
-)
+from pages.lab_record import STYLE, lab_record, protocols, same, settings_html, show, steps_of
 
 PAGES = sorted((ROOT / "book" / "lab").glob("*.md"))
 RECORDS = {name: load_all(experiment=name).records for name in NAMES}

@@ -11,7 +11,7 @@ from IPython.core.events import EventManager, available_events
 
 from romae_lite import model, rope
 from romae_book.experiments.experiment import Experiment
-from romae_lite.page.notebook import COLUMNS, Parameters, Source, paired, recorded
+from romae_book.notebook.parameters import COLUMNS, Parameters, Source, paired, recorded
 from romae_lite.spirals.data import NOISE
 from romae_lite.spirals.experiment import Spirals
 from romae_lite.synthetic.experiment import Synthetic

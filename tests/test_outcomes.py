@@ -13,8 +13,8 @@ from romae_book.paper.claims import CLAIMS, Claim
 from romae_book.paper.outcomes import JUDGED, OUTCOMES, STATUSES, above, difference, old_outcome, outcome, tally, worst
 from romae_book.paper.statements import PARTS, STATEMENTS, Lead, Statement, Within, judge
 from romae_book.lab.summary import Summary, summarise
-from romae_lite.page import prose
-from romae_lite.page.later import LATER, later_markdown
+from pages import prose
+from pages.later import LATER, later_markdown
 from romae_lite.position.paper import DRAW
 
 

@@ -65,7 +65,7 @@ def test_the_wheel_alone_draws_a_figure(dist, tmp_path):
     with zipfile.ZipFile(dist[1]) as archive:
         archive.extractall(tmp_path)
     code = (
-        "import romae_lite; from romae_lite.page.gallery import gallery;"
+        "import romae_lite; from romae_book.explorables.gallery import gallery;"
         "print(romae_lite.__file__); print(len(gallery('two_tokens').html()))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": ""},

@@ -20,8 +20,8 @@ from romae_book.paper.report import rows, scoreboard_text
 from romae_book.paper.statements import STATEMENTS, all_judged
 from romae_book.experiments.subjects import EXPERIMENTS
 from romae_book.lab.summary import summarise
-from romae_lite.page import board
-from romae_lite.page.board import board_html
+from pages import board
+from pages.board import board_html
 
 SPIRALS = "table-7-romae-tiny-spirals-rmse"  # the paper says 0.0183 (0.007)
 

@@ -22,7 +22,7 @@ from romae_book.lab.planned import Planned, name, record_path, results_dir
 from romae_book.lab.records import CorruptRecord, Record, load, load_all, select
 from romae_book.experiments.subjects import EXPERIMENTS
 from romae_book.lab.summary import summarise
-from romae_lite.page.tables import Table, table
+from romae_book.notebook.tables import Table, table
 from romae_lite.spirals.experiment import Spirals
 
 

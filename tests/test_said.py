@@ -17,8 +17,8 @@ from romae_book.paper.outcomes import Outcome
 from romae_book.lab.records import Record, counted, load_all
 from romae_book.experiments.subjects import EXPERIMENTS
 from romae_book.lab.summary import summarise
-from romae_lite.page import prose
-from romae_lite.page.prose import change
+from pages import prose
+from pages.prose import change
 
 RECORDS = load_all().records
 

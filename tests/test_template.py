@@ -13,7 +13,7 @@ from conftest import ROOT
 LOOK = """
 from pathlib import Path
 from romae_book.cli.commands import main
-from romae_lite.page.gallery import gallery
+from romae_book.explorables.gallery import gallery
 
 assert main(["list"]) == 0
 assert main(["report", "toy"]) == 0

@@ -15,7 +15,7 @@ from romae_book.paper.claims import CLAIMS
 from romae_book.experiments.data import DataError
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE
-from romae_lite.page.findings import findings
+from romae_book.paper.findings import findings
 from romae_lite.rope import PositionEncoding
 from romae_lite.tiny_imagenet import data, rivals
 from romae_lite.tiny_imagenet.augment import OPERATIONS, randaugment

@@ -15,7 +15,7 @@ import torch
 from conftest import made_up_record
 
 from romae_book.lab.planned import Planned
-from romae_lite.page.findings import classics
+from romae_book.paper.findings import classics
 from romae_lite.tokens import Tokens
 from romae_lite.uea import data as archive
 from romae_lite.uea import rivals as predictors

@@ -57,7 +57,7 @@ class ExplorableDirective(Generated):
     required_arguments = 1
 
     def generate(self):
-        from romae_lite.page.gallery import gallery
+        from romae_book.explorables.gallery import gallery
 
         return [nodes.raw("", gallery(self.arguments[0]).html(), format="html")]
 
@@ -68,8 +68,8 @@ class ScoreboardDirective(Generated):
     optional_arguments = 1
 
     def generate(self):
-        from romae_lite.page import board
-        from romae_lite.page.deviations import DEVIATIONS
+        from pages import board
+        from pages.deviations import DEVIATIONS
 
         self.env.note_dependency(str(DEVIATIONS))
         part = self.arguments[0] if self.arguments else ""
@@ -96,14 +96,14 @@ class MarkdownDirective(Generated):
 
 class ClaimsDirective(MarkdownDirective):
     def markdown(self):
-        from romae_lite.page.prose import claims_markdown
+        from pages.prose import claims_markdown
 
         return claims_markdown([word.replace("-", " ") for word in self.arguments])
 
 
 class NumbersDirective(MarkdownDirective):
     def markdown(self):
-        from romae_lite.page.prose import numbers_markdown
+        from pages.prose import numbers_markdown
 
         return numbers_markdown([word.replace("-", " ") for word in self.arguments])
 
@@ -139,14 +139,14 @@ class ApiDirective(MarkdownDirective):
 
 class SincePaperDirective(MarkdownDirective):
     def markdown(self):
-        from romae_lite.page.later import later_markdown
+        from pages.later import later_markdown
 
         return later_markdown()
 
 
 def number_role(name, rawtext, text, lineno, inliner, options=None, content=None):
     """A number or a word from the records: `page.prose` has a function of the role's name."""
-    from romae_lite.page import prose
+    from pages import prose
 
     inliner.document.settings.env.metadata[inliner.document.settings.env.docname]["romae_generated"] = "yes"
     try:
@@ -160,8 +160,8 @@ class LabRecordDirective(Generated):
     has_content = True
 
     def generate(self):
-        from romae_lite.page.deviations import DEVIATIONS
-        from romae_lite.page.lab_record import STYLE, lab_record
+        from pages.deviations import DEVIATIONS
+        from pages.lab_record import STYLE, lab_record
 
         self.env.note_dependency(str(DEVIATIONS))
         found = [nodes.raw("", f"<style>{STYLE}</style>", format="html")]
@@ -178,8 +178,8 @@ class LabRecordDirective(Generated):
 
 class DeviationsDirective(Generated):
     def generate(self):
-        from romae_lite.page import deviations
-        from romae_lite.page.lab_record import STYLE
+        from pages import deviations
+        from pages.lab_record import STYLE
 
         found = deviations.read(Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8"))
         cited = deviations.citing(ROOT.glob("notebooks/*.ipynb"))
@@ -189,7 +189,7 @@ class DeviationsDirective(Generated):
 
 class EncodingsDirective(Generated):
     def generate(self):
-        from romae_lite.page.encodings import encodings_html
+        from pages.encodings import encodings_html
 
         return [nodes.raw("", encodings_html(), format="html")]
 
@@ -225,7 +225,7 @@ def results_as_csv(app, error):
 
 class FindingsDirective(Generated):
     def generate(self):
-        from romae_lite.page.findings import findings
+        from romae_book.paper.findings import findings
 
         lines = [f"- {text}" for text in findings()]
         container = nodes.container(classes=["romae-findings"])

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 
 from ..model import Block, ModelConfig, Size, attention_weights
-from ..page import svg
-from ..page.explorable import Explorable
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 from ..rope import PositionEncoding, rotate
 
 SCRIPT = Path(__file__).with_suffix(".js")

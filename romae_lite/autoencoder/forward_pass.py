@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..model import SIZES, ModelConfig, Size
-from ..page import svg
-from ..page.explorable import Explorable
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 EXAMPLES = {  # what the reader can start from: settings of `explorable`

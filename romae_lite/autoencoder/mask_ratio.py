@@ -12,11 +12,11 @@ import numpy as np
 from torch import Tensor
 
 from ..model import RoMAE, Size
-from ..page import svg
-from ..page.explorable import Explorable
-from ..page.gallery import figure
-from ..page.palette import PALETTE
-from ..page.weights import packed, predicted
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
+from romae_book.explorables.weights import packed, predicted
 from ..tokens import Tokens
 from .forward_pass import block_multiplications
 

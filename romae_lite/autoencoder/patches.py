@@ -7,10 +7,10 @@ from pathlib import Path
 
 import torch
 
-from ..page import svg
-from ..page.explorable import Explorable
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 from ..tokens import patchify
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from ..model import RoMAE
-from ..page import svg
-from ..page.explorable import Explorable
-from ..page.gallery import figure
-from ..page.palette import PALETTE
-from ..page.weights import packed, predicted
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
+from romae_book.explorables.weights import packed, predicted
 from ..tokens import Tokens
 from .data import HOP, PATCH, RATE, centres
 from .data import picture as picture_of

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..page import svg
-from ..page.explorable import Drawable, Explorable, drawn
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Drawable, Explorable, drawn
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 from .spectrum import COMMAND, by_scale, payload, series
 
 SCRIPT = Path(__file__).with_suffix(".js")

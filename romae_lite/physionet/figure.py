@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..page import svg
-from ..page.explorable import Drawable, Explorable, checked, drawn, parts
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn, parts
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 from .data import CHANNELS, HORIZON, UNITS
 
 SCRIPT = Path(__file__).with_suffix(".js")

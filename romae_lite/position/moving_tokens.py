@@ -17,10 +17,10 @@ from torch import nn
 from .. import rope
 from romae_book.experiments.experiment import Splits, numpy_rng
 from romae_book.lab.records import Record, load_all
-from ..page import svg
-from ..page.explorable import Drawable, Explorable, checked, drawn
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 from .experiment import Position, width
 
 SCRIPT = Path(__file__).with_suffix(".js")

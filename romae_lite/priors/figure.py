@@ -6,11 +6,11 @@ import numpy as np
 
 from .. import zoo
 from ..model import BANDS, RoMAE, count_parameters
-from ..page import svg
-from ..page.explorable import Explorable
-from ..page.gallery import figure
-from ..page.palette import PALETTE
-from ..page.weights import packed, unpacked
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
+from romae_book.explorables.weights import packed, unpacked
 from .data import ASKED, SEEN
 from ..series.fill import fill
 from .rivals import GRID

@@ -8,10 +8,10 @@ import math
 from pathlib import Path
 
 from .. import rope
-from ..page import svg
-from ..page.explorable import Explorable
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MAX_DIM = 60  # of the head sizes in the paper's Table 8, the one that RoMAE-tiny has

@@ -13,10 +13,10 @@ import torch
 
 from romae_book.lab.records import Record, load_all
 from ..model import SIZES, ModelConfig, RoMAE, count_parameters
-from ..page import svg
-from ..page.explorable import Explorable, not_recorded
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable, not_recorded
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 HIDDEN = 0.75

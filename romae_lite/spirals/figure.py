@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from romae_book.experiments.experiment import Splits
-from ..page import svg
-from ..page.explorable import Drawable, Explorable, checked, drawn
-from ..page.gallery import figure
-from ..page.palette import PALETTE
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
 from ..tokens import Tokens
 from ..training import seeded
 from . import rivals as predictors

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from romae_book.experiments.experiment import Splits
 from romae_book.lab.records import Record
 from ..model import RoMAE, count_parameters, interpolate
-from ..page import svg
-from ..page.explorable import Drawable, Explorable, checked, drawn
-from ..page.gallery import figure
-from ..page.palette import PALETTE
-from ..page.weights import packed, unpacked
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
+from romae_book.explorables.weights import packed, unpacked
 from ..tokens import Tokens
 from ..training import seeded
 from ..zoo import from_arrays

@@ -14,11 +14,11 @@ import torch
 
 from romae_book.lab.records import Record
 from ..model import RoMAE
-from ..page import svg
-from ..page.explorable import Drawable, Explorable, drawn
-from ..page.gallery import figure
-from ..page.palette import PALETTE
-from ..page.weights import packed, predicted
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Drawable, Explorable, drawn
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.palette import PALETTE
+from romae_book.explorables.weights import packed, predicted
 from .data import GRIDS, NOISE, SHARPNESS, generate, weights
 from .experiment import Synthetic
 from .rivals import posterior

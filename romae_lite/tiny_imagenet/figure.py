@@ -14,10 +14,10 @@ import torch
 from PIL import Image
 
 from ..model import RoMAE
-from ..page import svg
-from ..page.explorable import Explorable
-from ..page.gallery import figure
-from ..page.weights import packed, predicted
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable
+from romae_book.explorables.gallery import figure
+from romae_book.explorables.weights import packed, predicted
 from ..tokens import Tokens, unpatchify
 from .experiment import DEVIATION, MEAN, TinyImageNet
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ..page import svg
-from ..page.explorable import Explorable, not_recorded
-from ..page.gallery import figure
+from romae_book.explorables import svg
+from romae_book.explorables.explorable import Explorable, not_recorded
+from romae_book.explorables.gallery import figure
 from .experiment import Toy
 
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from romae_book.paper.encodings import SEEDS, Arm, Recorded, arms, missing
 from romae_book.lab.planned import command_of
 from romae_book.lab.summary import Summary, decimals_for
-from .notebook import paired
-from .svg import label, line, tag
+from romae_book.notebook.parameters import paired
+from romae_book.explorables.svg import label, line, tag
 
 WORDS = {
     "rope": "continuous RoPE", "quantised": "RoPE at rounded positions", "absolute": "added sines and cosines",

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 
-from ..masking import split
-from ..model import ModelConfig, RoMAE, Size
-from ..rope import PositionEncoding
-from ..tokens import Tokens
+from romae_lite.masking import split
+from romae_lite.model import ModelConfig, RoMAE, Size
+from romae_lite.rope import PositionEncoding
+from romae_lite.tokens import Tokens
 
 
 def packed(model: RoMAE) -> dict:

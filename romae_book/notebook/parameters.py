@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import NamedTuple, TypeVar
 
-from romae_book.experiments.experiment import Experiment
-from romae_book.lab.records import Record
-from romae_book.lab.summary import Summary, summarise
-from ..training import accelerator_for
+from ..experiments.experiment import Experiment
+from ..lab.records import Record
+from ..lab.summary import Summary, summarise
+from romae_lite.training import accelerator_for
 
 E = TypeVar("E", bound=Experiment)
 

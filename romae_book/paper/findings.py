@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from romae_book.paper.claims import CLAIMS
-from romae_book.paper.outcomes import half_width, of_the_test_set, over_runs
-from romae_book.lab.records import Record
-from romae_book.experiments.subjects import experiment
-from romae_book.lab.summary import Summary, summarise
-from ..uea.data import SETS
+from .claims import CLAIMS
+from .outcomes import half_width, of_the_test_set, over_runs
+from ..lab.records import Record
+from ..experiments.subjects import experiment
+from ..lab.summary import Summary, summarise
+from romae_lite.uea.data import SETS
 
 FINDINGS: list[Callable[[Path | None], str | None]] = []
 
@@ -47,7 +47,7 @@ def average(records: list[Record], metric: str) -> float:
 
 @finding
 def any_number(root: Path | None) -> str | None:
-    from ..spirals.hero import finding as measured
+    from romae_lite.spirals.hero import finding as measured
 
     if not (found := measured(root)):
         return None
@@ -86,8 +86,8 @@ def unit_of_time(root: Path | None) -> str | None:
 @finding
 def turned_or_added(root: Path | None) -> str | None:
     """Continuous RoPE and added sines at the same unit, one between neighbours, once every task has all its runs."""
-    from romae_book.paper.encodings import SEEDS, Recorded, arms
-    from .encodings import against, is_base, side
+    from .encodings import SEEDS, Recorded, arms
+    from pages.encodings import against, is_base, side
 
     recorded, sides = Recorded(root), {"ahead of": [], "behind": [], "not told from": []}
     for base in filter(is_base, everybody := arms()):
@@ -199,7 +199,7 @@ def _ahead_by_table_12(root: Path | None, names: Iterable[str]) -> str:
 
 @finding
 def pictures(root: Path | None) -> str | None:
-    from .notebook import paired
+    from ..notebook.parameters import paired
 
     usual = runs("tiny_imagenet", "small", root)
     left_out, kept = (

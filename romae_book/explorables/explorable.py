@@ -23,8 +23,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from romae_book.lab.planned import Planned
-from romae_book.lab.records import Record, load_all
+from ..lab.planned import Planned
+from ..lab.records import Record, load_all
 from . import svg
 from .palette import colour_css
 

@@ -7,7 +7,7 @@ to keep for it stands in x.py too: the experiment's `arrays` calls it. The tests
 
 from collections.abc import Callable
 
-from romae_book.experiments.subjects import Registry, draws, modules
+from ..experiments.subjects import Registry, draws, modules
 from .explorable import Explorable
 
 GALLERY = Registry("figure", load=lambda: list(modules(draws)))

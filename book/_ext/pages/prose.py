@@ -15,7 +15,7 @@ from romae_book.paper.report import Row, cell_name, claims_line, joined, our_tex
 from romae_book.paper.statements import Judged, all_judged, forced_cells
 from romae_book.experiments.subjects import experiment
 from romae_book.lab.summary import Summary, decimals_between, decimals_for, fixed
-from .notebook import paired
+from romae_book.notebook.parameters import paired
 
 MISSING = "not recorded yet"
 NBSP = "\N{NO-BREAK SPACE}"

@@ -20,10 +20,10 @@ from html import escape
 
 import torch
 
-from .checks import kind, whole
-from .model import RoMAE, interpolate
-from .tokens import Tokens
-from .training import Interrupted
+from romae_lite.checks import kind, whole
+from romae_lite.model import RoMAE, interpolate
+from romae_lite.tokens import Tokens
+from romae_lite.training import Interrupted
 
 ASKED = 200  # places between the first and the last observation at which a panel asks
 COLOURS = ("#0072b2", "#c04f00", "#007a59", "#a8437b")  # of channels, as the book has them
@@ -47,7 +47,7 @@ def _widgets():
         import ipywidgets
     except ImportError as error:
         raise ImportError(
-            "romae_lite.live draws with ipywidgets, which is missing here: pip install ipywidgets"
+            "romae_book.notebook.live draws with ipywidgets, which is missing here: pip install ipywidgets"
         ) from error
     return ipywidgets
 

@@ -27,9 +27,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from PIL import Image
 
-from ..checks import kind, shapes
-from .explorable import figure_number
-from .palette import PALETTE, colour_css
+from romae_lite.checks import kind, shapes
+from ..explorables.explorable import figure_number
+from ..explorables.palette import PALETTE, colour_css
 
 INK = "#010203"  # text and axes: stands for the colour of the surrounding text, so nothing else may use it
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}

@@ -4,9 +4,9 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..checks import kind
-from romae_book.lab.records import Record
-from romae_book.lab.summary import summarise
+from romae_lite.checks import kind
+from ..lab.records import Record
+from ..lab.summary import summarise
 
 
 @dataclass(frozen=True)

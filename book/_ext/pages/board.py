@@ -19,10 +19,10 @@ from romae_book.experiments.subjects import EXPERIMENTS
 from romae_book.lab.summary import Summary
 from romae_book.cli.verify import ELSEWHERE, noted_of
 from romae_book.cli.verify import name_of as name_of_record
-from ..training import NUMERICS
+from romae_lite.training import NUMERICS
 from . import deviations
 from .lab_record import budget_words, commit_words, show
-from .palette import colour_css
+from romae_book.explorables.palette import colour_css
 
 OCTAVES = 5  # the axis goes from 1/32 to 32
 TICKS = ((1 / 32, "1/32"), (1 / 8, "1/8"), (1 / 2, "½"), (1, "1"), (2, "2"), (8, "8"), (32, "32"))
