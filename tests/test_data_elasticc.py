@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from romae_lite.elasticc import data as sky
-from romae_lite.elasticc.data import BANDS, CLASSES, DETECTED, TAXONOMY, TRIGGER
-from romae_lite.elasticc.experiment import ELAsTiCC
+from romae_book.experiments.elasticc import data as sky
+from romae_book.experiments.elasticc.data import BANDS, CLASSES, DETECTED, TAXONOMY, TRIGGER
+from romae_book.experiments.elasticc.experiment import ELAsTiCC
 
 fits = pytest.importorskip("astropy.io.fits")
 h5py = pytest.importorskip("h5py")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from romae_lite.autoencoder import pictures
-from romae_lite.elasticc import data as sky
+from romae_book.experiments.elasticc import data as sky
 from romae_lite.frequencies import data as sines
 from romae_lite.pendulum import data as world
 from romae_lite.physionet import data as icu

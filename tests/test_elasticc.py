@@ -11,11 +11,11 @@ import torch
 from conftest import ROOT
 
 from romae_lite import rope
-from romae_lite.elasticc import data as sky
-from romae_lite.elasticc import rivals
-from romae_lite.elasticc.data import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
-from romae_lite.elasticc.experiment import DAYS, ELAsTiCC
-from romae_lite.elasticc.figure import CUTS, recorded
+from romae_book.experiments.elasticc import data as sky
+from romae_book.experiments.elasticc import rivals
+from romae_book.experiments.elasticc.data import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
+from romae_book.experiments.elasticc.experiment import DAYS, ELAsTiCC
+from romae_book.explorables.elasticc.figure import CUTS, recorded
 from romae_book.paper import claims
 from romae_book.lab import records
 from romae_lite.model import count_parameters

@@ -12,14 +12,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..batching import trim
-from romae_book.experiments.experiment import Splits
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn, parts
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from .data import BANDS
-from .experiment import ELAsTiCC
+from romae_lite.batching import trim
+from ...experiments.experiment import Splits
+from .. import svg
+from ..explorable import Drawable, Explorable, checked, drawn, parts
+from ..gallery import figure
+from ..palette import PALETTE
+from ...experiments.elasticc.data import BANDS
+from ...experiments.elasticc.experiment import ELAsTiCC
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COLOURS = dict(zip(BANDS, ("purple", "blue", "green", "amber", "vermillion", "grey"), strict=True))

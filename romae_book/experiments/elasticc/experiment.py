@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..batching import by_length
-from romae_book.experiments.classification import Classification
-from romae_book.paper.encodings import Task
-from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
-from ..tokens import Tokens
+from romae_lite.batching import by_length
+from ..classification import Classification
+from ...paper.encodings import Task
+from ..experiment import Experiment, Splits, numpy_rng, setting
+from romae_lite.tokens import Tokens
 from . import data as sky
 from . import rivals
 

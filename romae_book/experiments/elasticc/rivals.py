@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..tokens import Tokens
+from romae_lite.tokens import Tokens
 from .data import BANDS, fluxes
 
 
