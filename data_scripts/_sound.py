@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from _common import DataError, no_folder  # first: it finds the package
 
-from romae_lite.esc50.data import BANDS, RATE, WINDOW, fbank
+from romae_book.experiments.esc50.data import BANDS, RATE, WINDOW, fbank
 
 SOUND = (".wav", ".flac", ".ogg")
 

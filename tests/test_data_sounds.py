@@ -7,8 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from romae_lite.esc50 import data as sounds
-from romae_lite.esc50.data import NAMES, RATE
+from romae_book.experiments.esc50 import data as sounds
+from romae_book.experiments.esc50.data import NAMES, RATE
 from romae_book.experiments.data import DataError
 
 soundfile = pytest.importorskip("soundfile")

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from romae_lite.esc50 import data as sounds
-from romae_lite.esc50 import rivals
-from romae_lite.esc50.data import PATCH, RATE, SHAPES, Clips, DataError, NotHere
-from romae_lite.esc50.experiment import ESC50, beta
-from romae_lite.esc50.paper import pretraining_set, training_set
+from romae_book.experiments.esc50 import data as sounds
+from romae_book.experiments.esc50 import rivals
+from romae_book.experiments.esc50.data import PATCH, RATE, SHAPES, Clips, DataError, NotHere
+from romae_book.experiments.esc50.experiment import ESC50, beta
+from romae_book.paper.esc50 import pretraining_set, training_set
 from romae_lite.masking import hide, split, take
 from romae_lite.model import normalised
 from romae_lite.training import seeded
@@ -170,7 +170,7 @@ def test_the_setting_decides_what_is_hidden(tokens, monkeypatch, masks):
     """What the loss is asked for: whole columns or rows, or patches of which no line is hidden whole or shown whole."""
     asked = []
     monkeypatch.setattr(
-        "romae_lite.esc50.experiment.masked_loss", lambda model, batch, hidden, how: asked.append(hidden)
+        "romae_book.experiments.esc50.experiment.masked_loss", lambda model, batch, hidden, how: asked.append(hidden)
     )
     ESC50.quick().replace(masks=masks, mask_ratio=0.5).pretrain_loss(None, tokens, seeded(0))
     for i, one in enumerate(asked[0].reshape(12, 8, 8)):
@@ -250,13 +250,13 @@ def test_of_librispeech_seventy_in_a_hundred_are_taken(tmp_path, monkeypatch):
             file["frames"] = np.full(20, 16)
     monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
     monkeypatch.setattr(ESC50, "clips", lambda self, seed, path=None: (sounds.simulated(6, np.random.default_rng(0)),))
-    monkeypatch.setattr("romae_lite.esc50.experiment.ENOUGH", 14)
+    monkeypatch.setattr("romae_book.experiments.esc50.experiment.ENOUGH", 14)
     exp = ESC50.paper()
     taken = [exp.replace(pretrain="librispeech").pretrain_data(None, seed).values[:, 0, 0] for seed in (0, 1)]
     assert len(set(taken[0].tolist())) == 14 and torch.equal(*taken)  # each once, and the same ones for every seed
     assert len(exp.pretrain_data(None, 0)) == 20
     assert len(exp.replace(pretrain="librispeech", n_pretrain=20).pretrain_data(None, 0)) == 20
-    monkeypatch.setattr("romae_lite.esc50.experiment.ENOUGH", 15)
+    monkeypatch.setattr("romae_book.experiments.esc50.experiment.ENOUGH", 15)
     with pytest.raises(DataError, match="librispeech has 14 sounds here, and Table 11 takes about 20,000"):
         exp.replace(pretrain="librispeech").pretrain_data(None, 0)
 

@@ -1,6 +1,6 @@
 """What the paper says of ESC-50 (Table 3)."""
 
-from romae_book.paper.claims import QUOTED, SHARE, table
+from .claims import QUOTED, SHARE, table
 
 CLAIMS = (
     *table(

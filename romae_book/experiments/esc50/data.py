@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from ..io import atomic_write
-from romae_book.experiments.data import DataError, NotHere, changed, data_root
-from ..masking import take
-from ..tokens import Tokens, patchify, unpatchify
+from romae_lite.io import atomic_write
+from ..data import DataError, NotHere, changed, data_root
+from romae_lite.masking import take
+from romae_lite.tokens import Tokens, patchify, unpatchify
 
 RATE = 16_000  # samples per second, of everything that is computed from audio, as SSAST's code has it
 BANDS = 128

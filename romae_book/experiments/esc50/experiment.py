@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ..devices import device_of, sent
-from romae_book.experiments.classification import Classification
-from romae_book.experiments.data import DataError
-from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
-from ..masking import hide, split, take
-from ..model import masked_loss, normalised_loss, reconstruction_loss
-from ..tokens import Tokens
+from romae_lite.devices import device_of, sent
+from ..classification import Classification
+from ..data import DataError
+from ..experiment import Experiment, Splits, numpy_rng, setting
+from romae_lite.masking import hide, split, take
+from romae_lite.model import masked_loss, normalised_loss, reconstruction_loss
+from romae_lite.tokens import Tokens
 from . import data as sounds
 from . import rivals
 
