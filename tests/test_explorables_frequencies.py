@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_explorables import keep, state, visit  # noqa: F401
 
-from romae_lite.frequencies import position_scale, spectrum
+from romae_book.explorables.frequencies import position_scale, spectrum
 from romae_book.lab.summary import summarise
 from romae_book.explorables.gallery import gallery
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from romae_book.paper.claims import SQUARED, Claim, table
+from .claims import SQUARED, Claim, table
 
 
 def _frequencies() -> Iterator[Claim]:

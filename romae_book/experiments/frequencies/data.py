@@ -6,7 +6,7 @@ x(t) = sum_k A_k sin(2 pi f_k t + phi_k),   A ~ U(0.5, 1),  phi ~ U(0, 2 pi),  t
 import numpy as np
 import torch
 
-from ..tokens import Tokens
+from romae_lite.tokens import Tokens
 
 NOISE = 0.1  # standard deviation of the observation noise
 TOP = 24  # the paper's highest frequency; the lowest is 0

@@ -12,17 +12,17 @@ from pathlib import Path
 import numpy as np
 from torch import nn
 
-from romae_book.experiments.experiment import Splits, numpy_rng
-from romae_book.lab.records import Record, load_all
-from ..masking import hide
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from ..training import seeded
-from .data import NOISE, generate
-from .experiment import Frequencies
-from .rivals import harmonic
+from ...experiments.experiment import Splits, numpy_rng
+from ...lab.records import Record, load_all
+from romae_lite.masking import hide
+from .. import svg
+from ..explorable import Drawable, Explorable, checked, drawn
+from ..gallery import figure
+from ..palette import PALETTE
+from romae_lite.training import seeded
+from ...experiments.frequencies.data import NOISE, generate
+from ...experiments.frequencies.experiment import Frequencies
+from ...experiments.frequencies.rivals import harmonic
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SHOWN = (1, 5, 9, 12, 15, 18, 21, 24)  # frequencies of the series that are drawn

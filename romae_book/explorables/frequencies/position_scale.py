@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, drawn
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
+from .. import svg
+from ..explorable import Drawable, Explorable, drawn
+from ..gallery import figure
+from ..palette import PALETTE
 from .spectrum import COMMAND, by_scale, payload, series
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -49,7 +49,7 @@ def explorable(
 
     ValueError where the scales of models and metrics differ, or where a metric is missing.
     """
-    from romae_book.lab.summary import summarise
+    from ...lab.summary import summarise
 
     if set(models) != set(metrics):
         raise ValueError(f"models has the scales {sorted(models)}, metrics {sorted(metrics)}; they must agree")
@@ -107,7 +107,7 @@ def shown_mse(data: Mapping, scale: int, frequency: int) -> float:
 @figure("position_scale")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
-    from romae_book.paper.claims import CLAIMS
+    from ...paper.claims import CLAIMS
 
     found = by_scale(root)
     paper = {

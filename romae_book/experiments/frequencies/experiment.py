@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_book.experiments.experiment import Experiment, Masked, Splits, numpy_rng, setting
-from ..masking import hide
-from ..model import ModelConfig, masked_loss, predicted
-from ..rope import PositionEncoding
-from ..tokens import Tokens
-from ..training import seeded
+from ..experiment import Experiment, Masked, Splits, numpy_rng, setting
+from romae_lite.masking import hide
+from romae_lite.model import ModelConfig, masked_loss, predicted
+from romae_lite.rope import PositionEncoding
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
 from .data import TOP, WAVES, draw, generate, waves
 from .rivals import harmonic, straight
 
