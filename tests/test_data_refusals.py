@@ -8,7 +8,7 @@ import pytest
 from romae_lite.autoencoder import pictures
 from romae_book.experiments.elasticc import data as sky
 from romae_book.experiments.frequencies import data as sines
-from romae_lite.pendulum import data as world
+from romae_book.experiments.pendulum import data as world
 from romae_lite.physionet import data as icu
 from romae_lite.spirals import data as spirals
 from romae_lite.spirals import rivals

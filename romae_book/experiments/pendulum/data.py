@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import torch
 
-from ..tokens import Tokens
+from romae_lite.tokens import Tokens
 
 STEPS, DT = 100, 0.01  # frames of a clip, and seconds between them
 # 1/s^2, 1/s, and 1/s per step. m g l / (m l^2 / 3) with l = 1 m: a rod's inertia, and twice the torque of its weight

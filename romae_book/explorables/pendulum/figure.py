@@ -12,16 +12,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from romae_book.experiments.experiment import Splits
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from ..tokens import Tokens
-from ..training import seeded
-from . import rivals as predictors
-from .data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
-from .experiment import Pendulum, grey
+from ...experiments.experiment import Splits
+from .. import svg
+from ..explorable import Drawable, Explorable, checked, drawn
+from ..gallery import figure
+from ..palette import PALETTE
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
+from ...experiments.pendulum import rivals as predictors
+from ...experiments.pendulum.data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
+from ...experiments.pendulum.experiment import Pendulum, grey
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..devices import device_of
-from romae_book.paper.encodings import Task
-from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
-from ..model import INITS, ModelConfig, RoMAEPredictor, size
-from ..rope import PositionEncoding
-from ..tokens import Tokens
-from ..training import seeded_build
+from romae_lite.devices import device_of
+from ...paper.encodings import Task
+from ..experiment import Experiment, Splits, numpy_rng, setting
+from romae_lite.model import INITS, ModelConfig, RoMAEPredictor, size
+from romae_lite.rope import PositionEncoding
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded_build
 from . import rivals as predictors
 from .data import SIZE, STEPS, generate, published
 
