@@ -20,7 +20,7 @@ import sys
 
 from _common import download, finished, options, succeeds  # first: it finds the package
 
-from romae_lite.physionet.data import PREPARED, SETS, DataError, load, read
+from romae_book.experiments.physionet.data import PREPARED, SETS, DataError, load, read
 
 HOME = "https://physionet.org/files/challenge-2012/1.0.0/"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from romae_book.experiments.data import DataError, limited, members
-from romae_lite.physionet import data as icu
+from romae_book.experiments.physionet import data as icu
 
 KINDS = ("", "gz", "bz2", "xz")
 FILES = {f"set/{i}.txt": np.random.default_rng(i).bytes(size) for i, size in enumerate((900, 1024, 0, 700))}

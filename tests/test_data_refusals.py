@@ -9,7 +9,7 @@ from romae_lite.autoencoder import pictures
 from romae_book.experiments.elasticc import data as sky
 from romae_book.experiments.frequencies import data as sines
 from romae_book.experiments.pendulum import data as world
-from romae_lite.physionet import data as icu
+from romae_book.experiments.physionet import data as icu
 from romae_lite.spirals import data as spirals
 from romae_lite.spirals import rivals
 from romae_lite.synthetic import data as curves

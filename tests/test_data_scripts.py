@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from romae_lite.physionet import data as icu
+from romae_book.experiments.physionet import data as icu
 from romae_lite.uea.data import SETS
 
 SCRIPTS = {

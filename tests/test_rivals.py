@@ -9,7 +9,7 @@ from romae_lite.autoencoder.rivals import posterior_mean
 from romae_book.experiments.elasticc.rivals import features
 from romae_book.experiments.frequencies.rivals import harmonic, straight
 from romae_book.experiments.pendulum.rivals import kalman, ridge
-from romae_lite.physionet import rivals as icu
+from romae_book.experiments.physionet import rivals as icu
 from romae_lite.spirals.data import GRID
 from romae_lite.spirals.rivals import RIVALS, spline
 from romae_lite.synthetic import rivals as curves

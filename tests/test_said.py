@@ -438,12 +438,12 @@ SAID = (
         ),
     ),
     (
-        "romae_lite/physionet/paper.py",
+        "romae_book/paper/physionet.py",
         "(they add from about 0.04 to 0.26 to it,",
         lambda: (round(slips().min(), 2), round(slips().max(), 2)) == (0.04, 0.26),
     ),
     (
-        "romae_lite/physionet/paper.py",
+        "romae_book/paper/physionet.py",
         "on some splits impossible values among the targets weigh more than the difference",
         lambda: slips().max() > 0.57 - 0.467 > slips().min(),
     ),

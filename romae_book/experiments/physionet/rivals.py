@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..tokens import Tokens
+from romae_lite.tokens import Tokens
 from .data import CHANNELS
 
 

@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..batching import by_length, trim
-from romae_book.experiments.experiment import Experiment, Masked, Splits, numpy_rng, setting
-from ..masking import hide
-from ..model import interpolate, masked_loss, predicted
-from ..tokens import Tokens
-from ..training import seeded
+from romae_lite.batching import by_length, trim
+from ..experiment import Experiment, Masked, Splits, numpy_rng, setting
+from romae_lite.masking import hide
+from romae_lite.model import interpolate, masked_loss, predicted
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
 from . import data as icu
 from . import rivals as predictors
 from .data import CHANNELS, Records

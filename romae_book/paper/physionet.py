@@ -1,7 +1,7 @@
 """What the paper says of PhysioNet 2012 (Table 7)."""
 
-from romae_book.paper.claims import QUOTED, SQUARED, table
-from .data import EMPTY, RECORDS
+from .claims import QUOTED, SQUARED, table
+from ..experiments.physionet.data import EMPTY, RECORDS
 
 CONFLICT = (
     "the paper disagrees with itself: 0.467 in the table (its first digits were seen in a summary only), 0.570 in "

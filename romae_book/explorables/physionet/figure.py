@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn, parts
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from .data import CHANNELS, HORIZON, UNITS
+from .. import svg
+from ..explorable import Drawable, Explorable, checked, drawn, parts
+from ..gallery import figure
+from ..palette import PALETTE
+from ...experiments.physionet.data import CHANNELS, HORIZON, UNITS
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # standardised values travel as whole numbers of 0.01
@@ -119,7 +119,7 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
 @figure("patient")
 def from_results(root: Path | None = None) -> Explorable:
     """The figure from the first seed of the preset "best", else "paper", else "small"."""
-    from .experiment import PhysioNet
+    from ...experiments.physionet.experiment import PhysioNet
 
     def draw(runs: list[Drawable]) -> Explorable:
         ((record, arrays),) = runs

@@ -19,9 +19,9 @@ from zlib import error as ZlibError
 import numpy as np
 import torch
 
-from ..io import atomic_write
-from romae_book.experiments.data import DataError, NotHere, changed, data_root, limited, members
-from ..tokens import Tokens
+from romae_lite.io import atomic_write
+from ..data import DataError, NotHere, changed, data_root, limited, members
+from romae_lite.tokens import Tokens
 
 HORIZON = 48 * 60  # minutes of a record
 RECORDS = 8000
