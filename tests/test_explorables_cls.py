@@ -8,9 +8,9 @@ from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixtu
 from romae_lite import ModelConfig, PositionEncoding, RoMAEPredictor, Tokens, rope, size
 from romae_book.explorables import explorable
 from romae_book.explorables.gallery import gallery
-from romae_lite.position import learn_position, moving_tokens
-from romae_lite.position.experiment import Position
-from romae_lite.position.moving_tokens import Answers
+from romae_book.explorables.position import learn_position, moving_tokens
+from romae_book.experiments.position.experiment import Position
+from romae_book.explorables.position.moving_tokens import Answers
 
 M, K, N = 6, 61, 10
 

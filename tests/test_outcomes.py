@@ -15,7 +15,7 @@ from romae_book.paper.statements import PARTS, STATEMENTS, Lead, Statement, With
 from romae_book.lab.summary import Summary, summarise
 from pages import prose
 from pages.later import LATER, later_markdown
-from romae_lite.position.paper import DRAW
+from romae_book.paper.position import DRAW
 
 
 def claim(printed: str, **fields) -> Claim:

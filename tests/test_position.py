@@ -12,7 +12,7 @@ from torch import nn
 from romae_book.lab.planned import Planned
 from romae_book.experiments.subjects import experiment
 from romae_lite.model import count_parameters
-from romae_lite.position.experiment import WIDTHS, Position, PositionRange, width
+from romae_book.experiments.position.experiment import WIDTHS, Position, PositionRange, width
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
 

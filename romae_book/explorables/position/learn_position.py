@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from romae_book.experiments.experiment import numpy_rng
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from .experiment import Position
+from ...experiments.experiment import numpy_rng
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..palette import PALETTE
+from ...experiments.position.experiment import Position
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MODEL = {"dim": 16, "heads": 2, "depth": 2, "ff": 32, "p": 0.75, "base": 10_000.0}

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..devices import device_of
-from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
-from ..model import INITS, ModelConfig, RoMAEPredictor, Size, size
-from ..rope import PositionEncoding
-from ..tokens import Tokens
-from ..training import Recipe, seeded_build
+from romae_lite.devices import device_of
+from ..experiment import Experiment, Splits, numpy_rng, setting
+from romae_lite.model import INITS, ModelConfig, RoMAEPredictor, Size, size
+from romae_lite.rope import PositionEncoding
+from romae_lite.tokens import Tokens
+from romae_lite.training import Recipe, seeded_build
 
 FAR = 1e9  # radians: float64 is as coarse there as float32 is within one turn
 # The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).

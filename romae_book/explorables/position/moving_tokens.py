@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from .. import rope
-from romae_book.experiments.experiment import Splits, numpy_rng
-from romae_book.lab.records import Record, load_all
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from .experiment import Position, width
+from romae_lite import rope
+from ...experiments.experiment import Splits, numpy_rng
+from ...lab.records import Record, load_all
+from .. import svg
+from ..explorable import Drawable, Explorable, checked, drawn
+from ..gallery import figure
+from ..palette import PALETTE
+from ...experiments.position.experiment import Position, width
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # answers travel as whole hundredths
