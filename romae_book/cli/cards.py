@@ -45,7 +45,7 @@ CARDS = {
         command="python -m romae_lite run priors --preset page --seeds 0",
         what="Fills any one-dimensional series without training: mean and variance of a measurement at any time. "
         "`romae_lite.fill(times, values, at)` standardises the series, asks the model, and answers in your units.",
-        trained_on="draws of Gaussian processes made by `romae_lite/priors/data.py`: smooth, Matérn, rough and "
+        trained_on="draws of Gaussian processes made by `romae_book/experiments/priors/data.py`: smooth, Matérn, rough and "
         "periodic kernels and their sums, with drawn length scales, noise, gaps and numbers of points. The targets "
         "were the best possible answers, which the kernels give.",
         limits="One value at a time, three points at least; more than those of a training series are read in "

@@ -12,7 +12,7 @@ from .table import alike, array_of, numeric, same_zone, seconds, zoned
 from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
-from ..priors.data import ASKED, SEEN
+from romae_book.experiments.priors.data import ASKED, SEEN
 
 STRIDE = SEEN[1] // 3  # of a long series, the middle third of each window is answered
 

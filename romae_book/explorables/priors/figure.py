@@ -4,16 +4,16 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import zoo
-from ..model import BANDS, RoMAE, count_parameters
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from romae_book.explorables.weights import packed, unpacked
-from .data import ASKED, SEEN
-from ..series.fill import fill
-from .rivals import GRID
+from romae_lite import zoo
+from romae_lite.model import BANDS, RoMAE, count_parameters
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..palette import PALETTE
+from ..weights import packed, unpacked
+from ...experiments.priors.data import ASKED, SEEN
+from romae_lite.series.fill import fill
+from ...experiments.priors.rivals import GRID
 
 SCRIPT = Path(__file__).with_suffix(".js")
 CURVE = 96  # places of a curve: four heaps of questions

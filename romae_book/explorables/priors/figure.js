@@ -3,7 +3,7 @@ function explorable(root, data, kit) {
   const net = romae.load(data.model), announce = kit.announcer(root), [least, most] = data.seen, z95 = 1.959964;
   let points = [], chosen = 0, ask = 0, seed = data.seed, truth = null, now = null, box = null, width = 0, what = "";
 
-  // --- Gaussian processes, as romae_lite.priors.data and .rivals have them ----------------------------------------------
+  // --- Gaussian processes, as romae_book.experiments.priors.data and .rivals have them ----------------------------------------------
   const kernels = {
     rbf: (d, {length}) => Math.exp(-0.5 * (d / length) ** 2),
     matern12: (d, {length}) => Math.exp(-Math.abs(d) / length),

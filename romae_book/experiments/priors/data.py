@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..tokens import Tokens
+from romae_lite.tokens import Tokens
 
 KINDS = ("smooth", "matern", "rough", "periodic", "sum")
 SEEN, ASKED = (3, 60), 24  # points of a series: as few and many as there are, and questions at most

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..batching import by_length
-from ..devices import device_of, sent
-from romae_book.experiments.experiment import Masked, Splits, numpy_rng, setting
-from ..masking import split
-from ..model import BANDS, gaussian_loss, masked_loss, predicted, said
-from ..tokens import Tokens
+from romae_lite.batching import by_length
+from romae_lite.devices import device_of, sent
+from ..experiment import Masked, Splits, numpy_rng, setting
+from romae_lite.masking import split
+from romae_lite.model import BANDS, gaussian_loss, masked_loss, predicted, said
+from romae_lite.tokens import Tokens
 from . import rivals
 from .data import KINDS, SEEN, generate, seen_slots
 
