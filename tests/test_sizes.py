@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from romae_lite.model import SIZES
-from romae_lite.sizes.experiment import Sizes
+from romae_book.experiments.sizes.experiment import Sizes
 
 
 @pytest.mark.parametrize("name", SIZES)

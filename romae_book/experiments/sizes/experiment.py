@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from romae_book.experiments.experiment import Experiment, Splits, setting
-from ..model import SIZES, ModelConfig, RoMAEPredictor, count_parameters, size
-from ..tokens import Tokens
+from ..experiment import Experiment, Splits, setting
+from romae_lite.model import SIZES, ModelConfig, RoMAEPredictor, count_parameters, size
+from romae_lite.tokens import Tokens
 
 
 @dataclass(frozen=True, kw_only=True)

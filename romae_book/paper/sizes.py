@@ -1,6 +1,6 @@
 """What the paper says of its sizes (Tables 8 and 14)."""
 
-from romae_book.paper.claims import EXACT, table
+from .claims import EXACT, table
 
 CLAIMS = (
     *table(
