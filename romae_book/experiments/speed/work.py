@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ..masking import hide, split, take
-from ..model import RoMAE, reconstruction_loss
-from ..tokens import Tokens
+from romae_lite.masking import hide, split, take
+from romae_lite.model import RoMAE, reconstruction_loss
+from romae_lite.tokens import Tokens
 
 IMAGE = dict(n=196, patch=768, axes=2, ratio=0.75)  # 224 x 224 x 3 in patches of 16 x 16 (the paper's appendix B.2)
 SERIES = dict(n=75, patch=2, axes=1, ratio=0.6)  # the paper's spirals

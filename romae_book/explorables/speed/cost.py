@@ -11,12 +11,12 @@ from pathlib import Path
 
 import torch
 
-from romae_book.lab.records import Record, load_all
-from ..model import SIZES, ModelConfig, RoMAE, count_parameters
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable, not_recorded
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
+from ...lab.records import Record, load_all
+from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters
+from .. import svg
+from ..explorable import Explorable, not_recorded
+from ..gallery import figure
+from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 HIDDEN = 0.75

@@ -14,8 +14,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from ..model import ModelConfig, RoMAE, Size
-from ..tokens import Tokens
+from romae_lite.model import ModelConfig, RoMAE, Size
+from romae_lite.tokens import Tokens
 
 
 class Attention(nn.Module):

@@ -8,7 +8,7 @@ where its score on the test set reaches the target.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from romae_book.lab.records import Record
+from ...lab.records import Record
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import torch
 
-from ..batching import by_length, padding_share, trim
-from ..fast import Fast
-from romae_book.lab import run as runs
-from romae_book.experiments.subjects import experiment
-from ..masking import hide, split, take
-from ..model import RoMAE, RoMAEPredictor, masked_loss, size
-from ..tokens import Tokens
-from ..training import Recipe, fit, learning_rate
+from romae_lite.batching import by_length, padding_share, trim
+from romae_lite.fast import Fast
+from ...lab import run as runs
+from ..subjects import experiment
+from romae_lite.masking import hide, split, take
+from romae_lite.model import RoMAE, RoMAEPredictor, masked_loss, size
+from romae_lite.tokens import Tokens
+from romae_lite.training import Recipe, fit, learning_rate
 from . import straightforward, work
 from .race import clock, load, race, ratio, spread
 from .work import Training

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from romae_book.lab.records import Record
+from ...lab.records import Record
 
 
 def lines(record: Record) -> Iterator[str]:

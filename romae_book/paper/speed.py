@@ -1,6 +1,6 @@
 """What the paper says of speed (Table 9)."""
 
-from romae_book.paper.claims import table
+from .claims import table
 
 CLAIMS = (
     *table(

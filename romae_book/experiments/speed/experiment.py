@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from romae_book.experiments.experiment import Experiment, Splits, setting
-from ..model import ModelConfig, RoMAE, size
-from ..rope import PositionEncoding
-from ..training import accelerator_for, seeded_build
+from ..experiment import Experiment, Splits, setting
+from romae_lite.model import ModelConfig, RoMAE, size
+from romae_lite.rope import PositionEncoding
+from romae_lite.training import accelerator_for, seeded_build
 from . import work
 
 MEASURES = ("encoding", "straightforward", "ragged", "length", "start", "inference", "roofline", "input")
