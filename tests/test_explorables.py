@@ -18,7 +18,7 @@ from romae_book.explorables.explorable import Explorable
 from romae_book.explorables.gallery import GALLERY, gallery
 from romae_book.explorables.palette import PALETTE
 from romae_lite.rotary import rotary_clock
-from romae_lite.spirals import figure as spirals
+from romae_book.explorables.spirals import figure as spirals
 
 COUNTS = [3, 5, 8, 12, 20, 30, 45, 60, 74]
 

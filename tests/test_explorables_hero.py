@@ -12,10 +12,10 @@ from romae_book.lab import records
 from romae_lite.masking import hide
 from romae_book.paper.findings import findings
 from romae_book.explorables.gallery import gallery
-from romae_lite.spirals import hero
-from romae_lite.spirals.data import generate
-from romae_lite.spirals.experiment import Spirals
-from romae_lite.spirals.rivals import bayes
+from romae_book.explorables.spirals import hero
+from romae_book.experiments.spirals.data import generate
+from romae_book.experiments.spirals.experiment import Spirals
+from romae_book.experiments.spirals.rivals import bayes
 
 EXP = Spirals.page()
 
@@ -82,7 +82,7 @@ def test_training_shows_any_number_and_asks_for_a_part(monkeypatch):
     """Of many spirals: 3 to 74 visible, from one asked to all of the others."""
     exp, seen = EXP.replace(n_train=2, n_valid=2, n_test=100, alone=False, targets="noisy"), []
     monkeypatch.setattr(
-        "romae_lite.spirals.experiment.masked_loss", lambda m, batch, hidden: seen.append((batch, hidden))
+        "romae_book.experiments.spirals.experiment.masked_loss", lambda m, batch, hidden: seen.append((batch, hidden))
     )
     data = generate(4000, np.random.default_rng(0), irregular=True)
     exp.loss(None, data, torch.Generator().manual_seed(0))
@@ -102,7 +102,7 @@ def test_the_page_s_model_is_asked_for_all_and_told_the_clean_curve(monkeypatch)
     """Where hidden points do not see one another all may be asked; visible points keep their noise."""
     exp, seen = EXP.replace(n_train=2, n_valid=2, n_test=100), []
     monkeypatch.setattr(
-        "romae_lite.spirals.experiment.masked_loss", lambda m, batch, hidden: seen.append((batch, hidden))
+        "romae_book.experiments.spirals.experiment.masked_loss", lambda m, batch, hidden: seen.append((batch, hidden))
     )
     data = generate(400, np.random.default_rng(0), irregular=True)
     exp.loss(None, data, torch.Generator().manual_seed(0))

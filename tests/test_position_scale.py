@@ -4,7 +4,7 @@ import pytest
 
 from romae_lite.batching import spacing
 from romae_book.experiments.frequencies.experiment import Frequencies
-from romae_lite.spirals.experiment import Spirals
+from romae_book.experiments.spirals.experiment import Spirals
 from romae_lite.synthetic.experiment import Synthetic
 
 CASES = {

@@ -23,7 +23,7 @@ from romae_book.lab.records import CorruptRecord, Record, load, load_all, select
 from romae_book.experiments.subjects import EXPERIMENTS
 from romae_book.lab.summary import summarise
 from romae_book.notebook.tables import Table, table
-from romae_lite.spirals.experiment import Spirals
+from romae_book.experiments.spirals.experiment import Spirals
 
 
 def record(**changes) -> Record:

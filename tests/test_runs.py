@@ -23,7 +23,7 @@ from romae_book.cli.commands import main, seconds
 from romae_book.lab.planned import Planned, assignment, record_path, seeds
 from romae_book.experiments.subjects import EXPERIMENTS
 from romae_lite.model import SIZES, count_parameters
-from romae_lite.spirals.experiment import Spirals
+from romae_book.experiments.spirals.experiment import Spirals
 from romae_lite.training import Interrupted
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -47,7 +47,7 @@ def average(records: list[Record], metric: str) -> float:
 
 @finding
 def any_number(root: Path | None) -> str | None:
-    from romae_lite.spirals.hero import finding as measured
+    from ..explorables.spirals.hero import finding as measured
 
     if not (found := measured(root)):
         return None

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_book.experiments.experiment import Splits
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from ..tokens import Tokens
-from ..training import seeded
-from . import rivals as predictors
-from .experiment import Spirals
+from ...experiments.experiment import Splits
+from .. import svg
+from ..explorable import Drawable, Explorable, checked, drawn
+from ..gallery import figure
+from ..palette import PALETTE
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
+from ...experiments.spirals import rivals as predictors
+from ...experiments.spirals.experiment import Spirals
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MODELS = ("romae", "bayes")

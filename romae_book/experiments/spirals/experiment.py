@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_book.experiments.experiment import Masked, Splits, numpy_rng, setting
-from ..masking import hide
-from ..model import ModelConfig, masked_loss, predicted
-from ..tokens import Tokens
-from ..training import seeded
+from ..experiment import Masked, Splits, numpy_rng, setting
+from romae_lite.masking import hide
+from romae_lite.model import ModelConfig, masked_loss, predicted
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
 from . import rivals
 from .data import GRID, authors, generate
 

@@ -12,7 +12,7 @@ Both are linear in (a, b), which `basis` spells out; the generator here and the 
 import numpy as np
 import torch
 
-from ..tokens import Tokens
+from romae_lite.tokens import Tokens
 
 A, B = (0.0, 0.02), (0.3, 0.02)  # mean and standard deviation of the two parameters
 NOISE = 0.1  # standard deviation of the observation noise

@@ -4,7 +4,7 @@ function explorable(root, data, kit) {
   const announce = kit.announcer(root);
   let seed = data.seed, next, truth, points = [], chosen = 0, m = 0, theta = data.end * 0.62, resolution = 75, now = null;
 
-  // --- spirals, as romae_lite.spirals.data makes them -----------------------------------------------------------------
+  // --- spirals, as romae_book.experiments.spirals.data makes them -----------------------------------------------------------------
   const gauss = (mean, sd) => mean + sd * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
   const columns = (at, inward) => {  // centre, and what the two parameters do
     const angle = inward ? 1 + at : at, r = inward ? 50 / angle : angle, c = Math.cos(angle), s = Math.sin(angle);
@@ -19,7 +19,7 @@ function explorable(root, data, kit) {
     chosen = 0;
   }
 
-  // --- the best possible answer: two parameters, two kinds of spiral (romae_lite.spirals.rivals.bayes) -------------------
+  // --- the best possible answer: two parameters, two kinds of spiral (romae_book.experiments.spirals.rivals.bayes) -------------------
   function bayes(at) {
     const prior = [data.a[0], data.b[0]], precision = [data.a[1] ** -2, data.b[1] ** -2], weight = data.noise ** -2;
     const kinds = [false, true].map(inward => {

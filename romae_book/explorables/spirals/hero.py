@@ -12,20 +12,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_book.experiments.experiment import Splits
-from romae_book.lab.records import Record
-from ..model import RoMAE, count_parameters, interpolate
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from romae_book.explorables.weights import packed, unpacked
-from ..tokens import Tokens
-from ..training import seeded
-from ..zoo import from_arrays
-from . import rivals
-from .data import GRID, NOISE, A, B, generate
-from .experiment import Spirals
+from ...experiments.experiment import Splits
+from ...lab.records import Record
+from romae_lite.model import RoMAE, count_parameters, interpolate
+from .. import svg
+from ..explorable import Drawable, Explorable, checked, drawn
+from ..gallery import figure
+from ..palette import PALETTE
+from ..weights import packed, unpacked
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
+from romae_lite.zoo import from_arrays
+from ...experiments.spirals import rivals
+from ...experiments.spirals.data import GRID, NOISE, A, B, generate
+from ...experiments.spirals.experiment import Spirals
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COMMAND = "python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2"
