@@ -14,7 +14,7 @@ from romae_book.experiments.experiment import Experiment
 from romae_book.notebook.parameters import COLUMNS, Parameters, Source, paired, recorded
 from romae_book.experiments.spirals.data import NOISE
 from romae_book.experiments.spirals.experiment import Spirals
-from romae_lite.synthetic.experiment import Synthetic
+from romae_book.experiments.synthetic.experiment import Synthetic
 
 SETUP = {"np": np, "Spirals": Spirals, "NOISE": NOISE}  # what the imports of the first cell leave
 

@@ -12,7 +12,7 @@ from romae_book.experiments.pendulum.rivals import kalman, ridge
 from romae_book.experiments.physionet import rivals as icu
 from romae_book.experiments.spirals.data import GRID
 from romae_book.experiments.spirals.rivals import RIVALS, spline
-from romae_lite.synthetic import rivals as curves
+from romae_book.experiments.synthetic import rivals as curves
 from romae_lite.tokens import Tokens
 from romae_lite.uea.rivals import on_grid
 

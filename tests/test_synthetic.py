@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from romae_lite.masking import split
-from romae_lite.synthetic import rivals as predictors
-from romae_lite.synthetic.data import GRIDS, generate, weights
-from romae_lite.synthetic.experiment import COUNTS, EXAMPLES, Synthetic
+from romae_book.experiments.synthetic import rivals as predictors
+from romae_book.experiments.synthetic.data import GRIDS, generate, weights
+from romae_book.experiments.synthetic.experiment import COUNTS, EXAMPLES, Synthetic
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit, seeded
 
@@ -253,7 +253,7 @@ def test_predictions_come_from_visible_points_and_land_at_hidden_ones():
 
 @pytest.mark.parametrize("grid, last", [("authors", 10), ("from-zero", 10), ("hetvae", 9)])
 def test_training_draws_a_number_for_every_series(monkeypatch, grid, last):
-    from romae_lite.synthetic import experiment as synthetic
+    from romae_book.experiments.synthetic import experiment as synthetic
 
     exp = Synthetic(**SMALL | dict(grid=grid, n_train=400))
     drawn = []
@@ -271,7 +271,7 @@ def test_training_draws_a_number_for_every_series(monkeypatch, grid, last):
 
 
 def test_with_the_shared_seed_a_series_keeps_its_order(monkeypatch):
-    from romae_lite.synthetic import experiment as synthetic
+    from romae_book.experiments.synthetic import experiment as synthetic
 
     exp = Synthetic(**SMALL, shared_seed=True)
     drawn = []

@@ -100,7 +100,7 @@ CARDS = {
         command="python -m romae_lite run synthetic --preset mini --seeds 0",
         what="The model of chapter 06's figure: from a few noisy points of a smooth random series, all the others. "
         "Positions are times divided by the distance of neighbouring points.",
-        trained_on="series made by `romae_lite/synthetic/data.py`, times 0 to 0.98 (the grid that begins one step "
+        trained_on="series made by `romae_book/experiments/synthetic/data.py`, times 0 to 0.98 (the grid that begins one step "
         "before the authors', D18), with few points visible.",
         limits="Knows series of that generator alone; it was trained at the grid's times, with few points visible.",
         grades={

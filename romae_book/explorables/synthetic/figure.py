@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from romae_book.lab.records import Record
-from ..model import RoMAE
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, drawn
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from romae_book.explorables.weights import packed, predicted
-from .data import GRIDS, NOISE, SHARPNESS, generate, weights
-from .experiment import Synthetic
-from .rivals import posterior
+from ...lab.records import Record
+from romae_lite.model import RoMAE
+from .. import svg
+from ..explorable import Drawable, Explorable, drawn
+from ..gallery import figure
+from ..palette import PALETTE
+from ..weights import packed, predicted
+from ...experiments.synthetic.data import GRIDS, NOISE, SHARPNESS, generate, weights
+from ...experiments.synthetic.experiment import Synthetic
+from ...experiments.synthetic.rivals import posterior
 
 SCRIPT = Path(__file__).with_suffix(".js")
 GRID = "from-zero"  # the one that the page knows

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_book.paper.encodings import Task
-from romae_book.experiments.experiment import Experiment, Masked, Splits, numpy_rng, setting
-from ..masking import hide
-from ..model import count_parameters, masked_loss, predicted
-from ..tokens import Tokens
-from ..training import seeded
+from ...paper.encodings import Task
+from ..experiment import Experiment, Masked, Splits, numpy_rng, setting
+from romae_lite.masking import hide
+from romae_lite.model import count_parameters, masked_loss, predicted
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
 from . import rivals as predictors
 from .data import GRIDS, generate
 

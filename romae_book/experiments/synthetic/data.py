@@ -13,7 +13,7 @@ settings stay on it. The generator and the exact Gaussian-process posterior in `
 import numpy as np
 import torch
 
-from ..tokens import Tokens
+from romae_lite.tokens import Tokens
 
 GRIDS = {  # name: (times of the points, reference points)
     "authors": (0.02 * np.arange(1, 51), 0.1 * np.arange(1, 11)),
