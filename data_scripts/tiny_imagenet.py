@@ -25,7 +25,7 @@ import numpy as np
 from _common import download, finished, options, succeeds  # before the package, which it finds
 
 from romae_book.experiments.data import DataError
-from romae_lite.tiny_imagenet.data import ARCHIVE, PER_CLASS, PREPARED, Pictures, load, read
+from romae_book.experiments.tiny_imagenet.data import ARCHIVE, PER_CLASS, PREPARED, Pictures, load, read
 
 HOME = "http://cs231n.stanford.edu/"
 

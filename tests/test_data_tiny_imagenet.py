@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from romae_book.experiments.data import DataError, NotHere
-from romae_lite.tiny_imagenet import data
+from romae_book.experiments.tiny_imagenet import data
 
 WNIDS = [f"n{k:08}" for k in (7, 3, 5)]  # not in order: wnids.txt says which is which
 

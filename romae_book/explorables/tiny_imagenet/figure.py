@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from PIL import Image
 
-from ..model import RoMAE
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.weights import packed, predicted
-from ..tokens import Tokens, unpatchify
-from .experiment import DEVIATION, MEAN, TinyImageNet
+from romae_lite.model import RoMAE
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..weights import packed, predicted
+from romae_lite.tokens import Tokens, unpatchify
+from ...experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
 
 SCRIPT = Path(__file__).with_suffix(".js")
 

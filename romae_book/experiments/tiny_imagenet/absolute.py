@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from ..masking import Split, take
-from ..model import ModelConfig, RoMAE, check_shapes
-from ..rope import PositionEncoding
-from ..tokens import Tokens
+from romae_lite.masking import Split, take
+from romae_lite.model import ModelConfig, RoMAE, check_shapes
+from romae_lite.rope import PositionEncoding
+from romae_lite.tokens import Tokens
 
 
 class AuthorsAbsolute(RoMAE):

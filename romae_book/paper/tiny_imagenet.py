@@ -1,6 +1,6 @@
 """What the paper says of Tiny ImageNet (Table 2)."""
 
-from romae_book.paper.claims import SHARE, table
+from .claims import SHARE, table
 
 CLAIMS = (
     *table(

@@ -15,13 +15,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..devices import device_of, sent
-from romae_book.experiments.classification import Classification
-from romae_book.experiments.experiment import Experiment, Splits, numpy_rng, setting
-from ..masking import hide, split, take
-from ..model import RoMAE, normalised_loss, reconstruction_loss
-from ..tokens import Tokens, patchify
-from ..training import seeded_build
+from romae_lite.devices import device_of, sent
+from ..classification import Classification
+from ..experiment import Experiment, Splits, numpy_rng, setting
+from romae_lite.masking import hide, split, take
+from romae_lite.model import RoMAE, normalised_loss, reconstruction_loss
+from romae_lite.tokens import Tokens, patchify
+from romae_lite.training import seeded_build
 from . import data as pictures
 from . import rivals
 from .absolute import AuthorsAbsolute

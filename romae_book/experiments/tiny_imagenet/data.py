@@ -16,8 +16,8 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from ..io import atomic_write
-from romae_book.experiments.data import DAMAGE, DataError, NotHere, changed, data_root, limited
+from romae_lite.io import atomic_write
+from ..data import DAMAGE, DataError, NotHere, changed, data_root, limited
 
 CLASSES, PER_CLASS, TEST_PER_CLASS, SIDE = 200, 500, 50, 64
 PREPARED = "tiny_imagenet.npz"
