@@ -25,7 +25,7 @@ from itertools import zip_longest
 
 from _common import download, finished, options, succeeds  # first: it finds the package
 
-from romae_lite.uea.data import FINGERPRINTS, PARTS, SETS, load, read, save
+from romae_book.experiments.uea.data import FINGERPRINTS, PARTS, SETS, load, read, save
 
 HOME = "https://timeseriesclassification.com/aeon-toolkit/"
 

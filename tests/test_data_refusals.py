@@ -14,7 +14,7 @@ from romae_book.experiments.spirals import data as spirals
 from romae_book.experiments.spirals import rivals
 from romae_book.experiments.synthetic import data as curves
 from romae_book.experiments.tiny_imagenet import data as photographs
-from romae_lite.uea import data as archive
+from romae_book.experiments.uea import data as archive
 
 
 def rng() -> np.random.Generator:

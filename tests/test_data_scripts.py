@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from romae_book.experiments.physionet import data as icu
-from romae_lite.uea.data import SETS
+from romae_book.experiments.uea.data import SETS
 
 SCRIPTS = {
     "physionet": (), "uea": SETS, "elasticc": ("--partition", "--download"), "esc50": ("esc10_flac16k",),

@@ -14,7 +14,7 @@ from romae_book.experiments.spirals.data import GRID
 from romae_book.experiments.spirals.rivals import RIVALS, spline
 from romae_book.experiments.synthetic import rivals as curves
 from romae_lite.tokens import Tokens
-from romae_lite.uea.rivals import on_grid
+from romae_book.experiments.uea.rivals import on_grid
 
 N, T, SEEN = 3, 50, 20
 RNG = np.random.default_rng(0)

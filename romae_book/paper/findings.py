@@ -13,7 +13,7 @@ from .outcomes import half_width, of_the_test_set, over_runs
 from ..lab.records import Record
 from ..experiments.subjects import experiment
 from ..lab.summary import Summary, summarise
-from romae_lite.uea.data import SETS
+from ..experiments.uea.data import SETS
 
 FINDINGS: list[Callable[[Path | None], str | None]] = []
 

@@ -23,9 +23,9 @@ from zlib import error as ZlibError
 import numpy as np
 import torch
 
-from ..io import atomic_write
-from romae_book.experiments.data import DAMAGE, DataError, NotHere, changed, data_root, limited
-from ..tokens import Tokens, collate
+from romae_lite.io import atomic_write
+from ..data import DAMAGE, DataError, NotHere, changed, data_root, limited
+from romae_lite.tokens import Tokens, collate
 
 
 class Info(NamedTuple):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..devices import threads_kept
-from ..tokens import Tokens
+from romae_lite.devices import threads_kept
+from romae_lite.tokens import Tokens
 
 
 def majority(train: np.ndarray, test: np.ndarray) -> float:

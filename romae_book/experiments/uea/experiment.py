@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from romae_book.experiments.classification import Classification
-from romae_book.paper.encodings import Task
-from romae_book.experiments.experiment import Splits, numpy_rng, setting
-from ..model import RoMAE, RoMAEPredictor
-from ..tokens import Tokens
-from ..training import forked, mixed, seeded
+from ..classification import Classification
+from ...paper.encodings import Task
+from ..experiment import Splits, numpy_rng, setting
+from romae_lite.model import RoMAE, RoMAEPredictor
+from romae_lite.tokens import Tokens
+from romae_lite.training import forked, mixed, seeded
 from . import data as archive
 from . import rivals as predictors
 from .data import SETS, NotHere, Series

@@ -15,17 +15,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..batching import trim
-from romae_book.experiments.experiment import Splits
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Drawable, Explorable, checked, drawn
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from ..tokens import Tokens
-from ..training import seeded
-from . import rivals as predictors
-from .data import SETS
-from .experiment import UEA
+from romae_lite.batching import trim
+from ...experiments.experiment import Splits
+from .. import svg
+from ..explorable import Drawable, Explorable, checked, drawn
+from ..gallery import figure
+from ..palette import PALETTE
+from romae_lite.tokens import Tokens
+from romae_lite.training import seeded
+from ...experiments.uea import rivals as predictors
+from ...experiments.uea.data import SETS
+from ...experiments.uea.experiment import UEA
 
 SCRIPT = Path(__file__).with_suffix(".js")
 NONE = 255  # no class

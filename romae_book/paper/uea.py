@@ -1,7 +1,7 @@
 """What the paper says of the UEA archive (Table 6)."""
 
-from romae_book.paper.claims import QUOTED, SHARE, table
-from .data import SETS
+from .claims import QUOTED, SHARE, table
+from ..experiments.uea.data import SETS
 
 
 def of(dataset: str, **more) -> dict:
