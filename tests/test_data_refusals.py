@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from romae_lite.autoencoder import pictures
+from romae_book.explorables.autoencoder import pictures
 from romae_book.experiments.elasticc import data as sky
 from romae_book.experiments.frequencies import data as sines
 from romae_book.experiments.pendulum import data as world

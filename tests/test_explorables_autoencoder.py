@@ -10,8 +10,8 @@ from test_explorables import state, visit  # noqa: F401
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from romae_lite.autoencoder import attention_block, forward_pass, mask_ratio, patches, pipeline
-from romae_lite.autoencoder.pictures import digit_tokens, stars
+from romae_book.explorables.autoencoder import attention_block, forward_pass, mask_ratio, patches, pipeline
+from romae_book.explorables.autoencoder.pictures import digit_tokens, stars
 from romae_lite.masking import hide, split, take
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters, reconstruction_loss, size
 from romae_book.explorables import weights

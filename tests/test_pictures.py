@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.autoencoder.pictures import TYPEFACES, digit_tokens, digits, glyphs, light_curve, stars
-from romae_lite.autoencoder.rivals import posterior_mean
+from romae_book.explorables.autoencoder.pictures import TYPEFACES, digit_tokens, digits, glyphs, light_curve, stars
+from romae_book.explorables.autoencoder.rivals import posterior_mean
 from romae_lite.tokens import unpatchify
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.interpolate import make_smoothing_spline
 
-from romae_lite.autoencoder.rivals import posterior_mean
+from romae_book.explorables.autoencoder.rivals import posterior_mean
 from romae_book.experiments.elasticc.rivals import features
 from romae_book.experiments.frequencies.rivals import harmonic, straight
 from romae_book.experiments.pendulum.rivals import kalman, ridge

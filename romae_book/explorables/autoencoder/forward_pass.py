@@ -8,11 +8,11 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from ..model import SIZES, ModelConfig, Size
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
+from romae_lite.model import SIZES, ModelConfig, Size
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 EXAMPLES = {  # what the reader can start from: settings of `explorable`

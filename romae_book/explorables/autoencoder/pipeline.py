@@ -6,10 +6,10 @@ Fixed and made up, but for the distances: one series at irregular times, and whi
 import math
 from pathlib import Path
 
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 TIMES = (0.6, 1.3, 3.9, 4.4, 6.8, 7.2, 9.7, 11.1, 13.6, 14.3, 17.0, 18.9)

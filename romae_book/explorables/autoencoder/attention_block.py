@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ..model import Block, ModelConfig, Size, attention_weights
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from ..rope import PositionEncoding, rotate
+from romae_lite.model import Block, ModelConfig, Size, attention_weights
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..palette import PALETTE
+from romae_lite.rope import PositionEncoding, rotate
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SIZE = Size(dim=4, heads=1, depth=1, ff=8)

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
-from ..tokens import Tokens, patchify
+from romae_lite.tokens import Tokens, patchify
 
 TYPEFACES = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSerif", "cmss10")
 SIZE = 20  # pixels along each side

@@ -4,7 +4,7 @@ function explorable(root, data, kit) {
   const names = Object.keys(data.examples), decoder = data.sizes[data.decoder];
   const shape = list => `(${list.join(", ")}${list.length === 1 ? "," : ""})`, count = n => n.toLocaleString("en");
 
-  // --- the arithmetic of romae_lite.autoencoder.forward_pass ------------------------------------------------------------
+  // --- the arithmetic of romae_book.explorables.autoencoder.forward_pass ------------------------------------------------------------
   const hiddenTokens = () => Math.min(Math.max(Math.ceil(state.ratio * state.tokens - 1e-9), 1), state.tokens - 1);
   function stages() {
     const {batch: B, tokens: N, patch: P, axes: D} = state, enc = data.sizes[state.size], dec = decoder;

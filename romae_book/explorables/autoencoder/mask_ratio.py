@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from ..model import RoMAE, Size
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
-from romae_book.explorables.weights import packed, predicted
-from ..tokens import Tokens
+from romae_lite.model import RoMAE, Size
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..palette import PALETTE
+from ..weights import packed, predicted
+from romae_lite.tokens import Tokens
 from .forward_pass import block_multiplications
 
 SCRIPT = Path(__file__).with_suffix(".js")
