@@ -17,7 +17,7 @@ from romae_book.lab import records
 from romae_book.explorables.explorable import Explorable
 from romae_book.explorables.gallery import GALLERY, gallery
 from romae_book.explorables.palette import PALETTE
-from romae_lite.rotary import rotary_clock
+from romae_book.explorables.rotary import rotary_clock
 from romae_book.explorables.spirals import figure as spirals
 
 COUNTS = [3, 5, 8, 12, 20, 30, 45, 60, 74]

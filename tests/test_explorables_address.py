@@ -6,7 +6,7 @@ import pytest
 from test_explorables import MAKERS, state, visit  # noqa: F401  (a fixture)
 
 from romae_book.explorables.gallery import gallery
-from romae_lite.rotary import two_tokens
+from romae_book.explorables.rotary import two_tokens
 
 LINK = "Copy a link to this figure as it stands"
 

@@ -7,11 +7,11 @@ functions below say the same in Python; `romae_lite.rope` is what the model runs
 import math
 from pathlib import Path
 
-from .. import rope
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
+from romae_lite import rope
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MAX_DIM = 60  # of the head sizes in the paper's Table 8, the one that RoMAE-tiny has

@@ -8,10 +8,10 @@ positions, so that what stays constant in the figure is found and not put in.
 import math
 from pathlib import Path
 
-from romae_book.explorables import svg
-from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import figure
-from romae_book.explorables.palette import PALETTE
+from .. import svg
+from ..explorable import Explorable
+from ..gallery import figure
+from ..palette import PALETTE
 from .rotary_clock import frequencies
 
 SCRIPT = Path(__file__).with_suffix(".js")
