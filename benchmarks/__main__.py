@@ -19,8 +19,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.record:
         os.environ["ROMAE_RESULTS"] = str(Path(__file__).resolve().parents[1] / "_build" / "bench")
+    from benchmarks.table import lines
     from romae_book.lab import run as runs
-    from romae_book.experiments.speed.table import lines
 
     gpu = torch.cuda.is_available()
     for wish in runs.wishes("speed"):

@@ -11,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the scripts run from a checkout that is not installed as well
 
-from romae_lite.io import atomic_write  # noqa: E402
 from romae_book.experiments.data import DataError, data_root  # noqa: E402
+from romae_lite.io import atomic_write  # noqa: E402
 
 # What comes from the scripts' own addresses must be this: by OpenSLR's md5sum.txt, and for Tiny ImageNet, which comes
 # without encryption, by the sum that its many loaders agree on.

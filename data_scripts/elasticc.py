@@ -6,10 +6,10 @@
 FOLDER holds one folder for each model, ELASTICC_TRAIN_<model>, with pairs of files <name>_HEAD.FITS and
 <name>_PHOT.FITS, packed (.FITS.gz) or not. A .tar is unpacked to OUT/raw/<its name without .tar>, and unpacked again,
 into the emptied folder, where its name or size has changed or under --force. The models are sorted into 20 classes by
-the table of ATAT's code (src/data/get_partitions.py in alercebroker/ATAT), which is romae_book.experiments.elasticc.data.TAXONOMY;
-a folder whose model is not in it stops the script. As in that code, of d-Sct and Cepheid only the corrected files
-(ELASTICC_TRAINFIX_*) are taken where there are any, and their ids begin with 2000000 and 1000000, since they repeat
-ids of other models.
+the table of ATAT's code (src/data/get_partitions.py in alercebroker/ATAT), which is
+romae_book.experiments.elasticc.data.TAXONOMY; a folder whose model is not in it stops the script. As in
+that code, of d-Sct and Cepheid only the corrected files (ELASTICC_TRAINFIX_*) are taken where there are any, and their
+ids begin with 2000000 and 1000000, since they repeat ids of other models.
 
 --partition FILE takes ATAT's split: partitions.parquet (needs pyarrow), or the same table as .csv, columns SNID
 and partition ("test", "training_0" to "validation_4"). None of the eleven sets may be empty or name an object twice,
@@ -44,8 +44,8 @@ from typing import NamedTuple
 import numpy as np
 from _common import download, no_folder, options, succeeds  # first: it finds the package
 
-from romae_book.experiments.elasticc.data import BANDS, CLASSES, PREPARED, TAXONOMY, DataError
 from romae_book.experiments.data import limited, members
+from romae_book.experiments.elasticc.data import BANDS, CLASSES, PREPARED, TAXONOMY, DataError
 
 HOME = "https://portal.nersc.gov/cfs/lsst/DESC_TD_PUBLIC/ELASTICC/TRAINING_SAMPLES/"
 ARCHIVE = "FULL_ELASTICC_TRAIN.tar"

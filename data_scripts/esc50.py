@@ -35,8 +35,19 @@ import numpy as np
 from _common import download, finished, options, succeeds  # first: it finds the package
 from _sound import SOUND, wave, whole_wav
 
-from romae_book.experiments.esc50.data import ESC10, FOLDS, NAMES, SOURCES, Clips, DataError, centres, fbank, frame_times, read  # fmt: skip
 from romae_book.experiments.data import DAMAGE, limited, members
+from romae_book.experiments.esc50.data import (  # fmt: skip
+    ESC10,
+    FOLDS,
+    NAMES,
+    SOURCES,
+    Clips,
+    DataError,
+    centres,
+    fbank,
+    frame_times,
+    read,
+)
 
 HOME = "https://github.com/karolpiczak/ESC-50/archive/"
 ARCHIVE = "master.zip"

@@ -9,15 +9,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "tokens": ("Tokens", "collate", "patchify"),
-    "frames": ("from_table", "Scale"),
+    "series.table": ("from_table", "Scale"),
     "masking": ("hide",),
     "rope": ("PositionEncoding",),
     "model": ("ModelConfig", "Size", "size", "RoMAE", "RoMAEPredictor", "interpolate", "save"),
     "training": ("Recipe", "fit"),
-    "units": ("suggest_unit",),
+    "series.units": ("suggest_unit",),
     "zoo": ("load", "card"),
-    "priors.fill": ("fill",),
-    "estimators": ("Interpolator", "Classifier"),
+    "series.fill": ("fill",),
+    "series.estimators": ("Interpolator", "Classifier"),
 }
 __all__ = [name for names in _HOMES.values() for name in names]  # noqa: PLE0605
 

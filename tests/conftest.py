@@ -12,12 +12,12 @@ from types import ModuleType
 import pytest
 from filelock import FileLock
 
+from romae_book.experiments import experiments
 from romae_book.lab.planned import Planned
 from romae_book.lab.records import Record
-from romae_book.experiments.subjects import EXPERIMENTS
 
 # ours, without the toys that tests define
-NAMES = [name for name, experiment in EXPERIMENTS.items() if experiment.__module__.startswith("romae_lite.")]
+NAMES = [name for name, experiment in experiments().items() if experiment.__module__.startswith("romae_book.")]
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("ROMAE_UNCOMMITTED", "1")  # what tests record is thrown away; they run before a commit too
 CI = os.environ.get("CI", "").lower() == "true"

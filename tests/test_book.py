@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 import yaml
-from romae_book import fingerprint
+from romae_pages import fingerprint
 
 LOADING = {
     "script": "src",
@@ -84,7 +84,7 @@ def test_a_warning_fails_the_build(root, tmp_path):
         (root / "_config.yml")
         .read_text()
         .replace("book/_static", ".")
-        .replace("local_extensions: {romae_book: book/_ext}", "")
+        .replace("local_extensions: {romae_pages: book/_ext}", "")
     )
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: page\n")
     (tmp_path / "page.md").write_text("# Title\n\n## Section\n\n{ref}`nowhere`\n")
@@ -238,10 +238,10 @@ def test_deviation_ids_cited_anywhere_exist(root):
 
 
 def test_a_changed_record_is_noticed(root, tmp_path, monkeypatch):
-    import romae_book
+    import romae_pages
 
     (tmp_path / "results" / "spirals").mkdir(parents=True)
-    monkeypatch.setattr(romae_book, "ROOT", tmp_path)
+    monkeypatch.setattr(romae_pages, "ROOT", tmp_path)
     empty = fingerprint()
     record = tmp_path / "results" / "spirals" / "paper-s0.json"
     record.write_text("{}")
@@ -251,10 +251,10 @@ def test_a_changed_record_is_noticed(root, tmp_path, monkeypatch):
 
 
 def test_a_changed_style_is_noticed(tmp_path, monkeypatch):
-    import romae_book
+    import romae_pages
 
     (tmp_path / "book" / "_static").mkdir(parents=True)
-    monkeypatch.setattr(romae_book, "ROOT", tmp_path)
+    monkeypatch.setattr(romae_pages, "ROOT", tmp_path)
     empty = fingerprint()
     (tmp_path / "book" / "_static" / "romae.css").write_text("p { margin: 0 }")
     assert fingerprint() != empty

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.fast import Fast
+from romae_book.experiments import experiments
+from romae_book.experiments.base import Splits, setting
 from romae_book.experiments.classification import Classification
-from romae_book.experiments.experiment import Splits, setting
 from romae_book.lab.planned import Planned
 from romae_book.lab.run import run
-from romae_book.experiments.subjects import EXPERIMENTS
+from romae_lite.fast import Fast
 from romae_lite.masking import hide, split
 from romae_lite.model import RoMAE, RoMAEPredictor
 from romae_lite.tokens import Tokens
@@ -152,11 +152,11 @@ def test_start_takes_over_the_whole_encoder(data):
     assert all(torch.equal(t, before[name]) for name, t in model.head.state_dict().items())
 
 
-@pytest.mark.parametrize("name", [name for name, exp in EXPERIMENTS.items() if issubclass(exp, Classification)])
+@pytest.mark.parametrize("name", [name for name, exp in experiments().items() if issubclass(exp, Classification)])
 def test_pretraining_starts_from_the_weights_of_pytorch(name):
     """The authors' model for pre-training has PyTorch's own, uniform up to 1/sqrt(width), whatever the classifier's
     `init` is: the recipe of their classifier, normal of deviation 0.02, stalls it (D43)."""
-    exp = EXPERIMENTS[name].paper().replace(encoder="tiny-shallow", decoder="tiny-shallow")
+    exp = experiments()[name].paper().replace(encoder="tiny-shallow", decoder="tiny-shallow")
     weight = exp.autoencoder(0).encoder.stack.blocks[0].attention.qkv.weight
     bound = weight.shape[1] ** -0.5
     assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)  # 97,200 weights tell it to 0.0015
@@ -262,7 +262,7 @@ def test_killed_run_ends_in_the_same_weights(data, tmp_path, kept):
 def test_a_recorded_run_leaves_no_checkpoint_of_either_stage(steps, tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("ROMAE_CHECKPOINTS", str(tmp_path))
-    monkeypatch.setitem(EXPERIMENTS, "toy", Toy)
+    monkeypatch.setitem(experiments(), "toy", Toy)
     planned = Planned(experiment="toy", preset="paper", seed=0)
     with pytest.raises(Interrupted):
         run(planned, stop=Stops(steps))

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from romae_book.explorables.autoencoder import pictures
 from romae_book.experiments.elasticc import data as sky
 from romae_book.experiments.frequencies import data as sines
 from romae_book.experiments.pendulum import data as world
@@ -15,6 +14,7 @@ from romae_book.experiments.spirals import rivals
 from romae_book.experiments.synthetic import data as curves
 from romae_book.experiments.tiny_imagenet import data as photographs
 from romae_book.experiments.uea import data as archive
+from romae_book.explorables.autoencoder import pictures
 
 
 def rng() -> np.random.Generator:

@@ -7,9 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 
+from romae_book.experiments.data import DataError
 from romae_book.experiments.esc50 import data as sounds
 from romae_book.experiments.esc50.data import NAMES, RATE
-from romae_book.experiments.data import DataError
 
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("kaldi_native_fbank")

@@ -5,11 +5,11 @@ import re
 
 import pytest
 from conftest import NAMES, ROOT
-
-from romae_book.lab.records import load_all
-from romae_book.experiments.subjects import EXPERIMENTS
 from pages.deviations import ANSWERS, DEVIATIONS, OUTCOME, PARTS, citing, first, inline, read, table_html
 from pages.lab_record import deviations_markdown
+
+from romae_book.experiments import experiments
+from romae_book.lab.records import load_all
 
 TEXT = DEVIATIONS.read_text(encoding="utf-8")
 ENTRIES = read(TEXT)
@@ -30,7 +30,7 @@ def test_every_entry_answers_and_has_an_anchor():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_deviation_that_an_experiment_or_a_record_names_exists(name):
     known = {d.id for d in ENTRIES}
-    assert set(EXPERIMENTS[name].deviations) <= known
+    assert set(experiments()[name].deviations) <= known
     assert {d for record in load_all(experiment=name).records for d in record.deviations} <= known
 
 

@@ -10,14 +10,14 @@ import pytest
 import torch
 from conftest import ROOT
 
-from romae_lite import rope
 from romae_book.experiments.elasticc import data as sky
 from romae_book.experiments.elasticc import rivals
+from romae_book.experiments.elasticc.arrays import CUTS, recorded
 from romae_book.experiments.elasticc.data import BANDS, DETECTED, SATURATED, TRIGGER, LightCurves
 from romae_book.experiments.elasticc.experiment import DAYS, ELAsTiCC
-from romae_book.explorables.elasticc.figure import CUTS, recorded
-from romae_book.paper import claims
 from romae_book.lab import records
+from romae_book.paper import claims
+from romae_lite import rope
 from romae_lite.model import count_parameters
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded

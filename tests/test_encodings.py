@@ -6,11 +6,11 @@ import re
 import pytest
 import torch
 from conftest import made_up_record
-
-from romae_book.paper import encodings
-from romae_book.lab import run as runs
-from romae_book.paper.encodings import SEEDS, Recorded, arms
 from pages.encodings import encodings_html
+
+from romae_book.lab import run as runs
+from romae_book.paper import encodings
+from romae_book.paper.encodings import SEEDS, Recorded, arms
 from romae_book.paper.findings import turned_or_added
 from romae_lite.training import NUMERICS
 

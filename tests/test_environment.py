@@ -147,7 +147,7 @@ real = builtins.__import__
 
 def guarded(name, globals=None, locals=None, fromlist=(), level=0):
     caller = (globals or {{}}).get("__name__", "")
-    if not level and caller.startswith("romae_lite") and name.split(".")[0] in {absent!r}:
+    if not level and caller.startswith("romae_") and name.split(".")[0] in {absent!r}:
         raise ImportError(f"{{caller}} imports {{name}}")
     return real(name, globals, locals, fromlist, level)
 

@@ -11,7 +11,6 @@ from romae_book.experiments.esc50 import data as sounds
 from romae_book.experiments.esc50 import rivals
 from romae_book.experiments.esc50.data import PATCH, RATE, SHAPES, Clips, DataError, NotHere
 from romae_book.experiments.esc50.experiment import ESC50, beta
-from romae_book.paper.esc50 import pretraining_set, training_set
 from romae_lite.masking import hide, split, take
 from romae_lite.model import normalised
 from romae_lite.training import seeded
@@ -277,8 +276,8 @@ def test_paper_is_table_11():
     )
     assert (first.warmup, second.warmup) == (1000, 50)
     assert exp.smoothing == 0.2 and exp.mask_ratio == 0.75 and not exp.cls
-    assert (training_set(exp), pretraining_set(exp)) == (1600, 20_000)
-    assert pretraining_set(ESC50.small()) is None
+    assert (exp.training_set(), exp.pretraining_set()) == (1600, 20_000)
+    assert ESC50.small().pretraining_set() is None
 
 
 def test_targets_are_what_they_say(exp, data):

@@ -12,13 +12,13 @@ import pytest
 import torch
 from conftest import ROOT, made_up_record
 
-from romae_lite import rope
-from romae_book.lab import records
 from romae_book.explorables.explorable import Explorable
-from romae_book.explorables.gallery import GALLERY, gallery
+from romae_book.explorables.gallery import figures, gallery
 from romae_book.explorables.palette import PALETTE
 from romae_book.explorables.rotary import rotary_clock
 from romae_book.explorables.spirals import figure as spirals
+from romae_book.lab import records
+from romae_lite import rope
 
 COUNTS = [3, 5, 8, 12, 20, 30, 45, 60, 74]
 
@@ -151,7 +151,7 @@ def test_palette_can_carry_text(name):
 
 
 def test_gallery_names_what_there_is():
-    assert set(EXAMPLES) <= set(GALLERY), "EXAMPLES below makes up data for figures that are there"
+    assert set(EXAMPLES) <= set(figures()), "EXAMPLES below makes up data for figures that are there"
     with pytest.raises(KeyError, match="rotary_clock"):
         gallery("sundial")
 
@@ -214,7 +214,7 @@ def recorded(root, name: str, arrays: dict | None = None, **settings) -> Path:
 
 
 def test_all_figures_of_recorded_runs_are_known(tmp_path):
-    assert {name for name in GALLERY if "root" in inspect.signature(GALLERY[name]).parameters} == set(RECORDED)
+    assert {name for name in figures() if "root" in inspect.signature(figures()[name]).parameters} == set(RECORDED)
     assert all(gallery(name, root=tmp_path).data is None for name in RECORDED)
 
 
@@ -433,7 +433,7 @@ EXAMPLES = {
     "cost": of("speed", "figure"),
     "filler": of("filler", "made"),
 }
-MAKERS = {name: EXAMPLES.get(name, GALLERY[name]) for name in GALLERY}
+MAKERS = {name: EXAMPLES.get(name, figures()[name]) for name in figures()}
 
 
 def look(page, scheme: str, **attributes) -> None:
@@ -523,7 +523,7 @@ def test_no_two_figures_share_a_prefix_of_css_classes():
     for script in sorted(ROOT.glob("romae_lite/*/*.js")):
         for prefix in set(re.findall(r"\.romae-explorable \.(\w+)-", script.read_text())) - {"romae"}:
             owners.setdefault(prefix, []).append(script.name)
-    assert len(owners) >= len(GALLERY)
+    assert len(owners) >= len(figures())
     assert not {prefix: names for prefix, names in owners.items() if len(names) > 1}
 
 

@@ -10,12 +10,12 @@ from test_explorables import state, visit  # noqa: F401
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from romae_book.explorables import weights
 from romae_book.explorables.autoencoder import attention_block, forward_pass, mask_ratio, patches, pipeline
 from romae_book.explorables.autoencoder.pictures import digit_tokens, stars
+from romae_book.explorables.explorable import Explorable
 from romae_lite.masking import hide, split, take
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters, reconstruction_loss, size
-from romae_book.explorables import weights
-from romae_book.explorables.explorable import Explorable
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 

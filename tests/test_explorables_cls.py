@@ -5,12 +5,12 @@ import pytest
 import torch
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite import ModelConfig, PositionEncoding, RoMAEPredictor, Tokens, rope, size
+from romae_book.experiments.position.experiment import Position
 from romae_book.explorables import explorable
 from romae_book.explorables.gallery import gallery
 from romae_book.explorables.position import learn_position, moving_tokens
-from romae_book.experiments.position.experiment import Position
 from romae_book.explorables.position.moving_tokens import Answers
+from romae_lite import ModelConfig, PositionEncoding, RoMAEPredictor, Tokens, rope, size
 
 M, K, N = 6, 61, 10
 
@@ -203,7 +203,7 @@ def test_a_single_token_has_scores_but_no_answer(visit):  # noqa: F811
 
 def asked(page, program: str, data=None):
     """What the program returns, run beside the page's own runtime and trainer."""
-    kit, trainer = ((explorable.HERE / f"{name}.js").read_text("utf-8") for name in ("runtime", "trainer"))
+    kit, trainer = ((explorable.KIT / f"{name}.js").read_text("utf-8") for name in ("runtime", "trainer"))
     return page.evaluate(f"data => {{ {kit}\n{trainer}\n{program} }}", data)
 
 

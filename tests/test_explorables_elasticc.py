@@ -3,9 +3,9 @@
 import numpy as np
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_book.explorables.elasticc import figure as light_curve
 from romae_book.experiments.elasticc.data import BANDS, SIMULATED_CLASSES
 from romae_book.experiments.elasticc.experiment import ELAsTiCC
+from romae_book.explorables.elasticc import figure as light_curve
 from romae_book.explorables.gallery import gallery
 
 NAMES, C = SIMULATED_CLASSES, 20

@@ -9,8 +9,8 @@ from test_explorables import state, visit  # noqa: F401
 
 from romae_book.experiments.esc50 import data as sounds
 from romae_book.explorables.esc50 import figure as drawing
-from romae_lite.model import ModelConfig, RoMAE, size
 from romae_book.explorables.explorable import Explorable
+from romae_lite.model import ModelConfig, RoMAE, size
 from romae_lite.training import seeded_build
 
 

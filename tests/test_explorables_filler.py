@@ -5,11 +5,11 @@ import pytest
 import torch
 from test_explorables import state, visit  # noqa: F401
 
-from romae_book.explorables.weights import unpacked
-from romae_book.explorables.priors import figure
 from romae_book.experiments.priors import rivals
 from romae_book.experiments.priors.data import matern, periodic, rbf
 from romae_book.experiments.priors.experiment import Priors
+from romae_book.explorables.priors import figure
+from romae_book.explorables.weights import unpacked
 from romae_lite.series.fill import fill
 
 

@@ -8,8 +8,8 @@ import pytest
 from test_explorables import keep, state, visit  # noqa: F401
 
 from romae_book.explorables.frequencies import position_scale, spectrum
-from romae_book.lab.summary import summarise
 from romae_book.explorables.gallery import gallery
+from romae_book.lab.summary import summarise
 
 HERTZ, SCALES, LEVELS = (1, 5, 9, 12), (1.0, 10.0, 99.0), (0.02, 0.1, 0.3)
 CASES = [(f, -1) for f in HERTZ] + list(combinations_with_replacement(HERTZ, 2))

@@ -8,14 +8,14 @@ import torch
 from conftest import made_up_record
 from test_explorables import state, visit  # noqa: F401
 
-from romae_book.lab import records
-from romae_lite.masking import hide
-from romae_book.paper.findings import findings
-from romae_book.explorables.gallery import gallery
-from romae_book.explorables.spirals import hero
 from romae_book.experiments.spirals.data import generate
 from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.experiments.spirals.rivals import bayes
+from romae_book.explorables.gallery import gallery
+from romae_book.explorables.spirals import hero
+from romae_book.lab import records
+from romae_book.paper.findings import findings
+from romae_lite.masking import hide
 
 EXP = Spirals.page()
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
+from romae_book.experiments.pendulum.data import generate
 from romae_book.explorables.gallery import gallery
 from romae_book.explorables.pendulum import figure as pendulum
-from romae_book.experiments.pendulum.data import generate
 
 
 def made_up(clips: int = 3, data_seed: int = 0, noise: float = 0.3) -> dict[str, np.ndarray]:

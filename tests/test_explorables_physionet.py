@@ -5,12 +5,12 @@ import pytest
 import torch
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_book.lab import records
-from romae_book.explorables.gallery import gallery
-from romae_book.explorables.physionet import figure as patient
 from romae_book.experiments.physionet import rivals as predictors
 from romae_book.experiments.physionet.data import CHANNELS, HORIZON
 from romae_book.experiments.physionet.experiment import PhysioNet
+from romae_book.explorables.gallery import gallery
+from romae_book.explorables.physionet import figure as patient
+from romae_book.lab import records
 from romae_lite.tokens import Tokens
 
 K = 7

@@ -11,8 +11,8 @@ import pytest
 import torch
 from test_explorables import state, visit  # noqa: F401  (a fixture)
 
-from romae_lite import rope
 from romae_book.explorables.rotary import attention_kernel, rope_precision, two_tokens
+from romae_lite import rope
 
 
 def torch_score(q, k, positions, freqs) -> float:

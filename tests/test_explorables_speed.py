@@ -4,9 +4,9 @@ import pytest
 import torch
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
-from romae_lite.model import ModelConfig, RoMAE, size
-from romae_book.explorables.speed import cost
 from romae_book.experiments.speed import work
+from romae_book.explorables.speed import cost
+from romae_lite.model import ModelConfig, RoMAE, size
 
 MACHINES = [
     {"name": "a made-up laptop, fp32", "size": "tiny", "gflops": 50.0, "achievable": 90.0},

@@ -5,13 +5,13 @@ import pytest
 import torch
 from test_explorables import keep, state, visit  # noqa: F401
 
-from romae_lite.masking import split
-from romae_book.explorables.gallery import gallery
-from romae_book.explorables.weights import unpacked
 from romae_book.experiments.synthetic import data as generator
-from romae_book.explorables.synthetic import figure as synthetic
 from romae_book.experiments.synthetic.experiment import Synthetic
 from romae_book.experiments.synthetic.rivals import posterior
+from romae_book.explorables.gallery import gallery
+from romae_book.explorables.synthetic import figure as synthetic
+from romae_book.explorables.weights import unpacked
+from romae_lite.masking import split
 from romae_lite.tokens import Tokens
 
 SIZES = dict(encoder="32x2x2x48", decoder="16x2x2x40")  # unlike each other, to tell them apart

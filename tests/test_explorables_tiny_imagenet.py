@@ -5,9 +5,9 @@ import pytest
 import torch
 from test_explorables import state, visit  # noqa: F401
 
+from romae_book.experiments.tiny_imagenet.experiment import TinyImageNet
 from romae_book.explorables.explorable import Explorable
 from romae_book.explorables.tiny_imagenet import figure as masked
-from romae_book.experiments.tiny_imagenet.experiment import TinyImageNet
 
 
 def drawn() -> dict:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
+from romae_book.experiments.uea.data import SETS
 from romae_book.explorables.gallery import gallery
 from romae_book.explorables.uea import figure as uea
-from romae_book.experiments.uea.data import SETS
 
 NAMES = SETS["BasicMotions"].names
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from conftest import made_up_record
 
-from romae_lite.io import atomic_write
 from romae_book.lab import records
+from romae_lite.io import atomic_write
 
 
 def folder(path: Path) -> set[str]:

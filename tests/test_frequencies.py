@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from romae_book.experiments.base import numpy_rng
+from romae_book.experiments.frequencies.arrays import SHOWN, recorded
 from romae_book.experiments.frequencies.data import NOISE, POWER, WAVES, draw, generate, sines
 from romae_book.experiments.frequencies.experiment import LEAKED, MIXED, PAIR, PAIRED, SHAPES, SINGLE, Frequencies
 from romae_book.experiments.frequencies.rivals import harmonic
-from romae_book.explorables.frequencies.spectrum import SHOWN, recorded
-from romae_book.paper.claims import CLAIMS
-from romae_book.experiments.experiment import numpy_rng
 from romae_book.lab.records import ARRAYS_LIMIT
+from romae_book.paper.claims import CLAIMS
 from romae_lite.masking import split, take
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit

@@ -10,9 +10,9 @@ from chapters import NOTEBOOKS
 from chapters import SMALL as CHAPTERS
 from conftest import NAMES, ROOT
 
+from romae_book.experiments import experiments
 from romae_book.lab import records
 from romae_book.lab.run import Planned, run
-from romae_book.experiments.subjects import EXPERIMENTS
 
 TINY = {"encoder": "32x2x1x64", "decoder": "32x2x1x64"}
 # every experiment in a few steps
@@ -78,7 +78,7 @@ import json, sys
 import pretend_gpu, torch
 
 pretend_gpu.install("cuda")
-from romae_book.experiments.subjects import experiment
+from romae_book.experiments import experiment
 from romae_lite.training import fit
 
 torch.ones(3).to("cuda"), torch.ones(3, device="cuda").cpu(), torch.ones(3, device="cuda").sum().item()
@@ -110,7 +110,7 @@ def test_no_training_step_waits_for_the_gpu():
 
 
 def test_every_experiment_has_small_settings():
-    trained = {name for name in NAMES if hasattr(EXPERIMENTS[name], "quick") and EXPERIMENTS[name].repeatable}
+    trained = {name for name in NAMES if hasattr(experiments()[name], "quick") and experiments()[name].repeatable}
     assert set(SMALL) == trained, "SMALL names every experiment that trains"  # speed only takes times
 
 

@@ -5,10 +5,10 @@ import types
 import pytest
 import torch
 
-from romae_lite import fast
 from romae_book.cli import gpu
 from romae_book.cli.commands import main
-from romae_book.experiments.subjects import EXPERIMENTS
+from romae_book.experiments import experiments
+from romae_lite import fast
 from romae_lite.training import Interrupted
 
 
@@ -26,7 +26,7 @@ def test_the_plan_names_checks_measurements_and_runs_before_anything_is_done(cap
     ]
     assert kinds == sorted(kinds) and set(kinds) == {0, 1, 2}
     checked = {line.split()[1] for line in lines if line.startswith("agree: ")}
-    assert checked == {n for n, cls in EXPERIMENTS.items() if hasattr(cls, "quick") and cls.repeatable}
+    assert checked == {n for n, cls in experiments().items() if hasattr(cls, "quick") and cls.repeatable}
     assert any("position: paper-size=small-s0" in line for line in lines)
 
 

@@ -6,15 +6,15 @@ from html.parser import HTMLParser
 import pytest
 import yaml
 from conftest import NAMES, ROOT, made_up_record
-
-from romae_book.lab.records import load_all
-from romae_book.experiments.settings import setting_values
-from romae_book.experiments.subjects import EXPERIMENTS
 from pages.lab_record import STYLE, lab_record, protocols, same, settings_html, show, steps_of
+
+from romae_book.experiments import experiments
+from romae_book.experiments.settings import setting_values
+from romae_book.lab.records import load_all
 
 PAGES = sorted((ROOT / "book" / "lab").glob("*.md"))
 RECORDS = {name: load_all(experiment=name).records for name in NAMES}
-PAPERS = [name for name in NAMES if hasattr(EXPERIMENTS[name], "paper")]  # the others are our own questions
+PAPERS = [name for name in NAMES if hasattr(experiments()[name], "paper")]  # the others are our own questions
 
 
 class Tables(HTMLParser):
@@ -77,10 +77,10 @@ def test_every_record_is_shown_once_with_its_seed(pages, name):
     assert len(rows) == len(RECORDS[name])
     for record in RECORDS[name]:
         main = next(iter(record.metrics.values()))
-        usual = EXPERIMENTS[name].preset(record.preset)
+        usual = experiments()[name].preset(record.preset)
         named = [(k, v) for k, v in record.planned.overrides if v != getattr(usual, k)]
-        changed = {f"{k}={show(v)}" for k, v in named if k not in EXPERIMENTS[name].neutral}
-        changed |= {f"{k}={show(record.config[k])}" for k in EXPERIMENTS[name].variants}  # always told
+        changed = {f"{k}={show(v)}" for k, v in named if k not in experiments()[name].neutral}
+        changed |= {f"{k}={show(record.config[k])}" for k in experiments()[name].variants}  # always told
         mine = [
             cells
             for heading, cells in rows
@@ -95,7 +95,7 @@ def test_steps_and_weights_that_are_reckoned_are_those_of_the_runs(name):
     """Without the data: so the sizes of the training sets are right as well."""
     for record in RECORDS[name]:
         values = setting_values(record.planned.build())
-        if EXPERIMENTS[name].repeatable:  # of the others `steps` is a setting: those of a round
+        if experiments()[name].repeatable:  # of the others `steps` is a setting: those of a round
             assert values.get("steps", 0) + values.get("pretrain_steps", 0) == steps_of(record), record.path.name
         assert values["parameters"] == record.parameters, record.path.name
 
@@ -106,7 +106,7 @@ def test_the_papers_column_names_its_source_and_real_settings(name):
     for sheet in protocols(name):
         assert re.match(r"(Tables? \d|App\. B)", sheet["source"])
         assert f'The paper<span class="hint">{sheet["source"]}</span>' in html
-        known = setting_values(EXPERIMENTS[name].paper().replace(**sheet.get("where", {})))
+        known = setting_values(experiments()[name].paper().replace(**sheet.get("where", {})))
         assert {*sheet["settings"], *sheet.get("remarks", {}), *sheet.get("only", ())} <= set(known)
 
 
@@ -114,9 +114,9 @@ def test_the_presets_called_paper_are_the_papers_but_for_what_is_declared():
     found = {}
     for name in PAPERS:
         for sheet in protocols(name):
-            values = setting_values(EXPERIMENTS[name].paper().replace(**sheet.get("where", {})))
+            values = setting_values(experiments()[name].paper().replace(**sheet.get("where", {})))
             differs = {key for key, said in sheet["settings"].items() if not same(said, values[key])}
-            found.setdefault(name, set()).update(differs - EXPERIMENTS[name].variants)
+            found.setdefault(name, set()).update(differs - experiments()[name].variants)
     assert {name: keys for name, keys in found.items() if keys} == {
         "position": {"warmup", "low"},  # a fifth of 3130 steps is 626; D15
         "position_range": {"warmup"},

@@ -16,8 +16,8 @@ import pytest
 import torch
 from conftest import ROOT
 
-from romae_lite import ModelConfig, Recipe, RoMAE, Tokens, collate, fit, interpolate, size
 from romae_book.notebook import live
+from romae_lite import ModelConfig, Recipe, RoMAE, Tokens, collate, fit, interpolate, size
 from romae_lite.masking import hide
 from romae_lite.model import masked_loss
 from romae_lite.training import Interrupted

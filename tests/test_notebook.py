@@ -9,12 +9,13 @@ import torch
 from conftest import ROOT
 from IPython.core.events import EventManager, available_events
 
-from romae_lite import model, rope
-from romae_book.experiments.experiment import Experiment
-from romae_book.notebook.parameters import COLUMNS, Parameters, Source, paired, recorded
+from romae_book.experiments.base import Experiment
 from romae_book.experiments.spirals.data import NOISE
 from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.experiments.synthetic.experiment import Synthetic
+from romae_book.lab.runs import paired
+from romae_book.notebook.parameters import COLUMNS, Parameters, Source, recorded
+from romae_lite import model, rope
 
 SETUP = {"np": np, "Spirals": Spirals, "NOISE": NOISE}  # what the imports of the first cell leave
 

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from romae_book.paper import claims
-from romae_book.paper.claims import CLAIMS, Claim
-from romae_book.paper.outcomes import JUDGED, OUTCOMES, STATUSES, above, difference, old_outcome, outcome, tally, worst
-from romae_book.paper.statements import PARTS, STATEMENTS, Lead, Statement, Within, judge
-from romae_book.lab.summary import Summary, summarise
 from pages import prose
 from pages.later import LATER, later_markdown
+
+from romae_book.lab.summary import Summary, summarise
+from romae_book.paper import claim as claims
+from romae_book.paper.claim import Claim
+from romae_book.paper.claims import CLAIMS
+from romae_book.paper.outcomes import JUDGED, OUTCOMES, STATUSES, above, difference, old_outcome, outcome, tally, worst
 from romae_book.paper.position import DRAW
+from romae_book.paper.statements import PARTS, STATEMENTS, Lead, Statement, Within, judge
 
 
 def claim(printed: str, **fields) -> Claim:

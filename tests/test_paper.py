@@ -5,10 +5,11 @@ from collections import Counter
 
 import pytest
 
-from romae_book.paper import claims
-from romae_book.paper.claims import CLAIMS, SOURCES, TABLES, Claim
-from romae_book.paper.outcomes import outcome
 from romae_book.lab.summary import Summary, summarise
+from romae_book.paper import claim as claims
+from romae_book.paper.claim import SOURCES, TABLES, Claim
+from romae_book.paper.claims import CLAIMS
+from romae_book.paper.outcomes import outcome
 from romae_lite.model import SIZES
 
 

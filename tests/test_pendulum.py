@@ -9,12 +9,12 @@ import torch
 from PIL import Image, ImageDraw
 from scipy.integrate import solve_ivp
 
-from romae_book.paper import claims, report
-from romae_book.experiments.subjects import experiment
-from romae_lite.model import count_parameters
+from romae_book.experiments import experiment
 from romae_book.experiments.pendulum import data as world
 from romae_book.experiments.pendulum import rivals as predictors
 from romae_book.experiments.pendulum.experiment import Pendulum, grey, mirrored
+from romae_book.paper import claims, report
+from romae_lite.model import count_parameters
 from romae_lite.training import fit, seeded
 
 SMALL = dict(n_train=8, n_valid=4, n_test=6, epochs=2, batch=4)

@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from romae_book.lab.planned import Planned
-from romae_book.experiments.subjects import experiment
-from romae_lite.model import count_parameters
+from romae_book.experiments import experiment
 from romae_book.experiments.position.experiment import WIDTHS, Position, PositionRange, width
+from romae_book.lab.planned import Planned
+from romae_lite.model import count_parameters
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
 

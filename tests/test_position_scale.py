@@ -2,10 +2,10 @@
 
 import pytest
 
-from romae_lite.batching import spacing
 from romae_book.experiments.frequencies.experiment import Frequencies
 from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.experiments.synthetic.experiment import Synthetic
+from romae_lite.batching import spacing
 
 CASES = {
     "frequencies": Frequencies(n_train=4, n_valid=2, n_test=2, per_group=1),

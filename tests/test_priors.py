@@ -9,10 +9,10 @@ import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared, Matern, WhiteKernel
 
-from romae_lite import fill
-from romae_lite.model import gaussian_loss, masked_loss
 from romae_book.experiments.priors import data, rivals
 from romae_book.experiments.priors.experiment import Priors
+from romae_lite import fill
+from romae_lite.model import gaussian_loss, masked_loss
 from romae_lite.series.fill import windows
 
 EXP = Priors.quick().replace(n_train=300, n_valid=20, n_test=200)

@@ -50,9 +50,10 @@ def test_wheel_and_sdist_hold_every_file_of_the_package(dist):
     files = {
         p.relative_to(copy).as_posix() for p in (copy / "romae_lite").rglob("*") if p.is_file() and p.suffix != ".pyc"
     }
-    assert {"romae_lite/page/runtime.js", "romae_lite/page/explorables.css", "romae_lite/spirals/hero.js"} <= files
+    assert {"romae_lite/models/filler.safetensors", "romae_lite/models/filler.md"} <= files
     with zipfile.ZipFile(wheel) as archive:
         assert files - set(archive.namelist()) == set()
+        assert {name.split("/")[0].split("-")[0] for name in archive.namelist()} == {"romae_lite"}  # and no book
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     assert files - inside == set() and {"pyproject.toml", "README.md", "LICENSE"} <= inside
@@ -60,19 +61,22 @@ def test_wheel_and_sdist_hold_every_file_of_the_package(dist):
 
 
 @pytest.mark.slow
-def test_the_wheel_alone_draws_a_figure(dist, tmp_path):
+def test_the_wheel_alone_fills_a_series(dist, tmp_path):
     """Unpacked, without the checkout on the path."""
     with zipfile.ZipFile(dist[1]) as archive:
         archive.extractall(tmp_path)
     code = (
-        "import romae_lite; from romae_book.explorables.gallery import gallery;"
-        "print(romae_lite.__file__); print(len(gallery('two_tokens').html()))"
+        "import romae_lite; mean, deviation = romae_lite.fill([1.0, 2, 4, 8], [3.0, 4, 3, 5], [3.0]);"
+        "print(romae_lite.__file__); print(float(mean[0]), float(deviation[0]))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": ""},
                           capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr[-1500:]
-    where, length = done.stdout.split()
-    assert where.startswith(str(tmp_path)) and int(length) > 20_000
+    where, mean, deviation = done.stdout.split()
+    assert where.startswith(str(tmp_path)) and 2 < float(mean) < 5 and float(deviation) > 0
+    done = subprocess.run([sys.executable, "-m", "romae_lite", "list"], cwd=tmp_path,
+                          env={"PYTHONPATH": str(tmp_path), "PATH": ""}, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "clone of the repository" in done.stderr
 
 
 def test_one_version_and_a_change_log_of_it(project):

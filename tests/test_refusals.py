@@ -14,14 +14,14 @@ import pytest
 import torch
 
 import romae_lite as lite
-from romae_lite import batching, rope
 from romae_book.lab import planned
 from romae_book.lab.summary import summarise
+from romae_book.notebook import figures
+from romae_book.notebook.tables import Table
+from romae_lite import batching, rope
 from romae_lite.masking import split, take
 from romae_lite.model import load as load_file
 from romae_lite.model import masked_loss, predicted, reconstruction_loss
-from romae_book.notebook import figures
-from romae_book.notebook.tables import Table
 from romae_lite.tokens import unpatchify
 from romae_lite.training import accelerator_for, learning_rate, seeded, seeded_build
 

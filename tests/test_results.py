@@ -15,15 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from romae_book.lab import records, run as runs
-from romae_book.paper import report
-from romae_book.experiments.experiment import Experiment, setting
+from romae_book.experiments import experiments
+from romae_book.experiments.base import Experiment, setting
+from romae_book.experiments.spirals.experiment import Spirals
+from romae_book.lab import records
+from romae_book.lab import run as runs
 from romae_book.lab.planned import Planned, name, record_path, results_dir
 from romae_book.lab.records import CorruptRecord, Record, load, load_all, select
-from romae_book.experiments.subjects import EXPERIMENTS
+from romae_book.lab.runs import runs_of
 from romae_book.lab.summary import summarise
 from romae_book.notebook.tables import Table, table
-from romae_book.experiments.spirals.experiment import Spirals
+from romae_book.paper import report
 
 
 def record(**changes) -> Record:
@@ -114,7 +116,7 @@ def test_a_time_in_utc_may_be_written_with_z():
 
 KILLED_AT_EVERY_LINE = """
 import json, os, signal, sys
-from romae_lite.lab import records
+from romae_book.lab import records
 
 path, fields = sys.argv[1], json.loads(sys.argv[2])
 old, new = (records.Record(**fields | {"parameters": n}) for n in (0, 1))
@@ -341,16 +343,16 @@ def test_a_record_in_another_precision_answers_every_question_but_one(tmp_path, 
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
     for seed in range(3):
         record(seed=seed, settings={"precision": "bf16"}, precision="bf16", root=tmp_path)
-    runs_ = Spirals.paper().records()
+    runs_ = runs_of(Spirals.paper())
     assert [(r.seed, r.precision) for r in runs_] == [(0, "bf16"), (1, "bf16"), (2, "bf16")]
-    assert runs_ == Spirals.paper().replace(compile=True).records() and Spirals.paper().replace(lr=1e-3).records() == []
+    assert runs_ == runs_of(Spirals.paper().replace(compile=True)) and runs_of(Spirals.paper().replace(lr=1e-3)) == []
     assert [p.seed for p in runs.missing(["spirals"]) if p.name.startswith("paper-s")] == [0, 1, 2, 3, 4]
     row = next(r for r in report.rows(experiments=["spirals"]) if r.ours)
     assert (row.tier, row.ours.n) == ("reduced", 3) and "--set precision=bf16" in row.command
     record(seed=1, root=tmp_path)  # where both are there, float32 is taken
-    assert [r.precision for r in Spirals.paper().records()] == ["bf16", "fp32", "bf16"]
+    assert [r.precision for r in runs_of(Spirals.paper())] == ["bf16", "fp32", "bf16"]
     np.savez(runs_[0].path.with_suffix(".npz"), a=[1.0])
-    assert Spirals.paper().records()[0].arrays["a"] == 1
+    assert runs_of(Spirals.paper())[0].arrays["a"] == 1
 
 
 def test_a_record_may_be_older_than_a_setting(tmp_path, monkeypatch):
@@ -363,15 +365,15 @@ def test_a_record_may_be_older_than_a_setting(tmp_path, monkeypatch):
         def paper(cls):
             return cls()
 
-    monkeypatch.setitem(EXPERIMENTS, "older", Toy)
+    monkeypatch.setitem(experiments(), "older", Toy)
     now = record(experiment="older", metrics={"mse": 1.0}, root=tmp_path)
     path = tmp_path / "older" / "paper-s0.json"
     fields = json.loads(path.read_text())
     del fields["config"]["noise"], fields["processes"], fields["weights"]  # as it was written then
     path.write_text(json.dumps(fields))
-    (found,) = Toy().records(tmp_path)
+    (found,) = runs_of(Toy(), tmp_path)
     assert found == now and found.config["noise"] == 0.1
-    assert Toy(noise=0.2).records(tmp_path) == []
+    assert runs_of(Toy(noise=0.2), tmp_path) == []
     del fields["config"]["clip"]  # no setting says what it was
     path.write_text(json.dumps(fields))
     assert load_all(tmp_path).problems[0].reason == "its config lacks clip"

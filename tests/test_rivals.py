@@ -5,7 +5,6 @@ import pytest
 import torch
 from scipy.interpolate import make_smoothing_spline
 
-from romae_book.explorables.autoencoder.rivals import posterior_mean
 from romae_book.experiments.elasticc.rivals import features
 from romae_book.experiments.frequencies.rivals import harmonic, straight
 from romae_book.experiments.pendulum.rivals import kalman, ridge
@@ -13,8 +12,9 @@ from romae_book.experiments.physionet import rivals as icu
 from romae_book.experiments.spirals.data import GRID
 from romae_book.experiments.spirals.rivals import RIVALS, spline
 from romae_book.experiments.synthetic import rivals as curves
-from romae_lite.tokens import Tokens
 from romae_book.experiments.uea.rivals import on_grid
+from romae_book.explorables.autoencoder.rivals import posterior_mean
+from romae_lite.tokens import Tokens
 
 N, T, SEEN = 3, 50, 20
 RNG = np.random.default_rng(0)

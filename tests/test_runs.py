@@ -17,13 +17,14 @@ import safetensors.torch
 import torch
 
 import romae_lite
-from romae_lite import training
-from romae_book.lab import records, run as runs
 from romae_book.cli.commands import main, seconds
-from romae_book.lab.planned import Planned, assignment, record_path, seeds
-from romae_book.experiments.subjects import EXPERIMENTS
-from romae_lite.model import SIZES, count_parameters
+from romae_book.experiments import experiments
 from romae_book.experiments.spirals.experiment import Spirals
+from romae_book.lab import records
+from romae_book.lab import run as runs
+from romae_book.lab.planned import Planned, assignment, record_path, seeds
+from romae_lite import training
+from romae_lite.model import SIZES, count_parameters
 from romae_lite.training import Interrupted
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -353,7 +354,7 @@ def test_commit_or_content_is_stable_and_traceable(tmp_path, monkeypatch):
     copy = tmp_path / "elsewhere" / "romae_lite"  # in no repository: a hash of the files, which a changed file changes
     copy.mkdir(parents=True)
     (copy / "model.py").write_text("x = 1\n")
-    monkeypatch.setattr(runs, "PACKAGE", copy)
+    monkeypatch.setattr(runs, "ROOT", copy.parent)
     before = runs.commit()
     (copy / "model.py").write_text("x = 2\n")
     assert re.fullmatch(r"content:[0-9a-f]{64}", before) and runs.commit() != before
@@ -368,8 +369,7 @@ def small_campaign(no_arrays, monkeypatch):
     monkeypatch.setattr(Spirals, "paper", classmethod(lambda cls: cls(**TINY)))
     monkeypatch.setattr(Spirals, "quick", classmethod(lambda cls: cls(**TINY | {"epochs": 1})))
     monkeypatch.setattr(Spirals, "campaign", (("paper", 2), ("quick", 1)))
-    for module in (runs, runs.encodings):
-        monkeypatch.setattr(module, "EXPERIMENTS", {"spirals": EXPERIMENTS["spirals"]})
+    monkeypatch.setattr(runs, "experiments", lambda only={"spirals": Spirals}: only)
 
 
 def test_campaign_does_what_is_missing(small_campaign, capsys):
@@ -537,7 +537,7 @@ def test_a_baseline_whose_library_is_missing_costs_no_run(name, monkeypatch):
     """Whoever has trained for hours without scikit-learn gets the record, without the learned baseline."""
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setattr(sys.modules[f"romae_lite.{name}.experiment"], "find_spec", lambda _: None)
-    exp = EXPERIMENTS[name].quick()
+    exp = experiments()[name].quick()
     exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(patients=20)
     found = exp.compare(exp.data(0))
     assert found and not any(key.endswith(("_forest", "_boosted")) for key in found)
@@ -548,7 +548,7 @@ def test_peak_memory_is_that_of_one_run():
     """In a process of its own, whose memory nobody else has filled. In small pieces and for the third time too, when
     the allocator has learnt to keep what is freed."""
     code = (
-        "import torch; from romae_lite.lab import runs; cpu = torch.device('cpu')\n"
+        "import torch; from romae_book.experiments import machine as runs; cpu = torch.device('cpu')\n"
         "for pieces in (1, 100, 100):\n"
         "    runs.reset_peak_memory(); before = runs.peak_memory_mb(cpu)\n"
         "    large = [torch.ones(100 // pieces, 2**18) for _ in range(pieces)]; last = torch.ones(1, 2**18)\n"

@@ -11,14 +11,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from conftest import ROOT
-
-from romae_book.paper import outcomes
-from romae_book.paper.outcomes import Outcome
-from romae_book.lab.records import Record, counted, load_all
-from romae_book.experiments.subjects import EXPERIMENTS
-from romae_book.lab.summary import summarise
 from pages import prose
 from pages.prose import change
+
+from romae_book.experiments import experiments
+from romae_book.lab.records import Record, counted, load_all
+from romae_book.lab.summary import summarise
+from romae_book.paper import outcomes
+from romae_book.paper.outcomes import Outcome
 
 RECORDS = load_all().records
 
@@ -57,7 +57,7 @@ def outcome_of(cell: str, words: str, metric: str) -> Outcome:
 
 def none_of(experiment: str, tier: str | None = None, preset: str | None = None, **settings) -> bool:
     """No counted record of an experiment has this tier, preset and settings."""
-    assert set(settings) <= set(EXPERIMENTS[experiment].paper().config()), f"{experiment} has not all of {settings}"
+    assert set(settings) <= set(experiments()[experiment].paper().config()), f"{experiment} has not all of {settings}"
     return not any(
         tier in (None, record.tier)
         and preset in (None, record.preset)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from romae_lite.model import SIZES
 from romae_book.experiments.sizes.experiment import Sizes
+from romae_lite.model import SIZES
 
 
 @pytest.mark.parametrize("name", SIZES)

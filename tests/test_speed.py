@@ -6,16 +6,16 @@ import pytest
 import torch
 from conftest import made_up_record
 
-from romae_lite.fast import Fast
+from benchmarks.table import lines
 from romae_book.cli.verify import again
-from romae_lite.masking import hide, split
-from romae_lite.model import ModelConfig, RoMAE, size
 from romae_book.experiments.speed import measures, work
 from romae_book.experiments.speed.experiment import MEASURES, Speed
 from romae_book.experiments.speed.race import Ratio, race, ratio
-from romae_book.experiments.speed.speedrun import TARGETS, Target, by_preset, seconds
 from romae_book.experiments.speed.straightforward import Model
-from romae_book.experiments.speed.table import lines
+from romae_book.paper.speedrun import TARGETS, Target, by_preset, seconds
+from romae_lite.fast import Fast
+from romae_lite.masking import hide, split
+from romae_lite.model import ModelConfig, RoMAE, size
 
 SMALL = {"encoder": "24x2x2x24", "decoder": "24x2x1x24", "batch": 2, "rounds": 1, "seconds": 0.0}
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from romae_book.experiments.experiment import numpy_rng
-from romae_book.experiments.subjects import experiment
+from romae_book.experiments import experiment
+from romae_book.experiments.base import numpy_rng
 from romae_book.experiments.spirals.data import authors, basis, generate
 from romae_book.experiments.spirals.experiment import Spirals
-from romae_book.explorables.spirals.figure import payload
 from romae_book.experiments.spirals.rivals import bayes, least_squares, spline
+from romae_book.explorables.spirals.figure import payload
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from romae_lite.masking import split
 from romae_book.experiments.synthetic import rivals as predictors
 from romae_book.experiments.synthetic.data import GRIDS, generate, weights
 from romae_book.experiments.synthetic.experiment import COUNTS, EXAMPLES, Synthetic
+from romae_lite.masking import split
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit, seeded
 

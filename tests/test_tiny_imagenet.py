@@ -10,16 +10,16 @@ import torch.nn.functional as F
 from conftest import ROOT, made_up_record
 from PIL import Image
 
-from romae_lite.fast import Fast
-from romae_book.paper.claims import CLAIMS
 from romae_book.experiments.data import DataError
-from romae_lite.masking import hide, split, take
-from romae_lite.model import RoMAE
-from romae_book.paper.findings import findings
-from romae_lite.rope import PositionEncoding
 from romae_book.experiments.tiny_imagenet import data, rivals
 from romae_book.experiments.tiny_imagenet.augment import OPERATIONS, randaugment
 from romae_book.experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
+from romae_book.paper.claims import CLAIMS
+from romae_book.paper.findings import findings
+from romae_lite.fast import Fast
+from romae_lite.masking import hide, split, take
+from romae_lite.model import RoMAE
+from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens, unpatchify
 from romae_lite.training import seeded
 

@@ -14,13 +14,13 @@ import pytest
 import torch
 from conftest import made_up_record
 
-from romae_book.lab.planned import Planned
-from romae_book.paper.findings import classics
-from romae_lite.tokens import Tokens
 from romae_book.experiments.uea import data as archive
 from romae_book.experiments.uea import rivals as predictors
 from romae_book.experiments.uea.data import SETS, Info
 from romae_book.experiments.uea.experiment import FOLLOWS, ROWS, UEA, stratified, thinned
+from romae_book.lab.planned import Planned
+from romae_book.paper.findings import classics
+from romae_lite.tokens import Tokens
 
 TINY = {"encoder": "16x2x1x32", "decoder": "16x2x1x32", "pretrain_epochs": 1, "epochs": 1}
 # two classes, two channels, 3 to 5 steps

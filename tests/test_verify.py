@@ -10,13 +10,13 @@ import pytest
 import torch
 from conftest import ROOT, made_up_record
 
-from romae_book.lab import run as runs
 from romae_book.cli import verify
 from romae_book.cli.audit import audit
 from romae_book.cli.commands import main
+from romae_book.experiments.spirals.experiment import Spirals
+from romae_book.lab import run as runs
 from romae_book.lab.planned import Planned
 from romae_book.lab.records import load, load_all, save_arrays
-from romae_book.experiments.spirals.experiment import Spirals
 
 TINY = dict(encoder="16x2x1x24", decoder="16x2x1x24", epochs=8, n_train=16, n_valid=4, n_test=100, batch=4)  # 32 steps
 

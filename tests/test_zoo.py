@@ -2,19 +2,18 @@
 
 import hashlib
 import json
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+import shutil
+from pathlib import Path
 
 import pytest
 import torch
 from conftest import ROOT
 
 import romae_lite
-from romae_lite import RoMAE, load, save, zoo
 from romae_book.cli import cards
 from romae_book.lab.records import load as load_record
 from romae_book.lab.records import load_arrays
+from romae_lite import RoMAE, load, save, zoo
 
 NAMES = ("filler", "spirals", "synthetic")
 
@@ -23,13 +22,6 @@ NAMES = ("filler", "spirals", "synthetic")
 def alone(monkeypatch, tmp_path):
     """As in a fresh environment: no records, no folder of models."""
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path / "none"))
-    monkeypatch.delenv(zoo.FOLDER, raising=False)
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models")
-    return folder, zoo.export(folder)
 
 
 def test_names_are_those_of_the_cards():
@@ -55,7 +47,7 @@ def test_what_the_package_ships_is_what_the_records_say(tmp_path):
         assert path.read_bytes() == (zoo.MODELS / path.name).read_bytes(), path.name
     weights = (zoo.MODELS / "filler.safetensors").read_bytes()
     assert hashlib.sha256(weights).hexdigest() == load_record(cards.CARDS["filler"].record).weights
-    assert sum(path.stat().st_size for path in zoo.MODELS.iterdir()) < 1_000_000
+    assert sum(path.stat().st_size for path in zoo.MODELS.iterdir()) < 1_000_000  # the wheel stays small
 
 
 def test_the_filler_needs_nothing_but_the_package(alone):
@@ -63,29 +55,21 @@ def test_the_filler_needs_nothing_but_the_package(alone):
     assert mean.shape == deviation.shape == (1,) and deviation > 0
 
 
-def test_a_folder_will_do_without_a_network(alone, exported, monkeypatch):
-    folder, paths = exported
-    assert [path.name for path in paths] == [f"{name}.{kind}" for name in NAMES for kind in ("safetensors", "md")]
-    monkeypatch.setattr(zoo, "_fetched", lambda *_: pytest.fail("asked the network"))
-    given = load("spirals", folder)
-    monkeypatch.setenv(zoo.FOLDER, str(folder))
-    for key, weight in load("spirals").state_dict().items():
-        assert torch.equal(weight, given.state_dict()[key])
-
-
 @pytest.mark.parametrize("place", [3, 100, 5000, -1])
-def test_a_flipped_byte_is_refused_by_name(alone, exported, tmp_path, place):
-    data = bytearray((exported[0] / "spirals.safetensors").read_bytes())
+def test_a_flipped_byte_is_refused_by_name(tmp_path, monkeypatch, place):
+    monkeypatch.setattr(zoo, "MODELS", Path(shutil.copytree(zoo.MODELS, tmp_path / "models")))
+    data = bytearray((zoo.MODELS / "spirals.safetensors").read_bytes())
     data[place] ^= 1
-    (tmp_path / "spirals.safetensors").write_bytes(data)
+    (zoo.MODELS / "spirals.safetensors").write_bytes(data)
     with pytest.raises(ValueError, match="spirals.safetensors is not the model 'spirals'"):
-        load("spirals", tmp_path)
+        load("spirals")
 
 
-def test_another_model_under_the_name_is_refused(alone, exported, tmp_path):
-    (tmp_path / "filler.safetensors").write_bytes((exported[0] / "spirals.safetensors").read_bytes())
+def test_another_model_under_the_name_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(zoo, "MODELS", Path(shutil.copytree(zoo.MODELS, tmp_path / "models")))
+    shutil.copy(zoo.MODELS / "spirals.safetensors", zoo.MODELS / "filler.safetensors")
     with pytest.raises(ValueError, match="is not the model 'filler'"):
-        load("filler", tmp_path)
+        load("filler")
 
 
 def test_an_unknown_name_is_answered_with_those_there_are(tmp_path):
@@ -122,26 +106,6 @@ def test_the_same_model_gives_the_same_file(tmp_path):
     assert len(files) == 1 and hashlib.sha256(files.pop()).hexdigest() == zoo.about("synthetic")["sha256"]
 
 
-def test_a_release_is_asked_last_and_checked(alone, exported, tmp_path, monkeypatch):
-    pooch = pytest.importorskip("pooch")
-    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache")
-    handler = partial(SimpleHTTPRequestHandler, directory=exported[0])
-    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        base = f"http://127.0.0.1:{server.server_port}"
-        monkeypatch.setattr(zoo, "ADDRESS", base + "/{name}.safetensors")
-        assert isinstance(load("spirals"), RoMAE)
-        monkeypatch.setattr(zoo, "ADDRESS", base + "/{name}.md")  # something else under the address
-        with pytest.raises(OSError, match=r"cannot be fetched.*ROMAE_MODELS"):
-            load("synthetic")
-        server.shutdown()
-    monkeypatch.setattr(zoo, "ADDRESS", base + "/{name}.safetensors")
-    assert isinstance(load("spirals"), RoMAE)  # kept
-    with pytest.raises(OSError, match=r"cannot be fetched.*put synthetic.safetensors into a folder"):
-        load("synthetic")
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_is_made_from_the_record(name):
     about, said = zoo.about(name), cards.CARDS[name]
@@ -158,5 +122,5 @@ def test_a_card_is_made_from_the_record(name):
 
 def test_the_wheel_takes_the_models_along():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert '"romae_lite" = ["models/*.json", "models/*.safetensors"]' in text
-    assert {path.suffix for path in zoo.MODELS.iterdir()} == {".json", ".safetensors"}
+    assert '"romae_lite" = ["models/*.json", "models/*.md", "models/*.safetensors"]' in text
+    assert {path.suffix for path in zoo.MODELS.iterdir()} == {".json", ".md", ".safetensors"}

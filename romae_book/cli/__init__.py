@@ -1,1 +1,1 @@
-"""."""
+"""The command line: python -m romae_lite."""

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..paper.claims import CLAIMS
-from ..experiments.experiment import Experiment
+from ..experiments import experiment
+from ..experiments.base import Experiment
 from ..lab.planned import ranges, results_dir
 from ..lab.records import CorruptRecord, Record, load_all, load_arrays
-from ..experiments.subjects import experiment, recorders
+from ..paper.claims import CLAIMS
 
 LOG = "LOG.md"  # of results/: what was deleted or replaced there, and why
 
@@ -77,7 +77,7 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
         shared = {
             f.name
             for base in experiment(r.experiment).__mro__
-            if dataclasses.is_dataclass(base) and base.__module__.startswith(f"{__package__}.")
+            if dataclasses.is_dataclass(base) and base.__module__.rpartition(".")[0] == "romae_book.experiments"
             for f in dataclasses.fields(base)
         }
         shared -= experiment(r.experiment).shaping
@@ -98,7 +98,8 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
 def arrays(root: Path, records: tuple[Record, ...]) -> Iterator[str]:
     """Arrays for figures that are missing, damaged, or left behind."""
     for r in records:
-        if recorders(cls := experiment(r.experiment)) or cls.arrays is not Experiment.arrays:
+        cls = experiment(r.experiment)
+        if cls.arrays is not Experiment.arrays or cls.compared is not Experiment.compared:
             try:
                 load_arrays(r.path.with_suffix(".npz"))
             except FileNotFoundError:

@@ -1,13 +1,12 @@
 """Models by name and their cards: what each is, what it was trained on, how it was graded, and what it is not for.
 
 python -m romae_book.cli.cards             writes romae_lite/models/ anew from the records
-python -m romae_book.cli.cards FOLDER      writes the weights and the card of every model there: a release's assets
+python -m romae_book.cli.cards FOLDER      writes them there
 """
 
 import dataclasses
 import hashlib
 import json
-import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -15,8 +14,10 @@ from pathlib import Path
 
 from romae_lite import zoo
 from romae_lite.io import atomic_write
+from romae_lite.model import save
+
 from ..lab.planned import Planned
-from ..lab.records import Record, own
+from ..lab.records import Record, from_arrays, load_arrays, own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +32,6 @@ class Card:
     trained_on: str
     limits: str
     grades: dict[str, str]
-    shipped: bool = False  # with the package
     columns: dict[str, str] = field(default_factory=dict)  # of a further table: metrics, with what they mean ...
     groups: dict[str, str] = field(default_factory=dict)  # ... and its rows: endings of these metrics, likewise
 
@@ -45,9 +45,9 @@ CARDS = {
         command="python -m romae_lite run priors --preset page --seeds 0",
         what="Fills any one-dimensional series without training: mean and variance of a measurement at any time. "
         "`romae_lite.fill(times, values, at)` standardises the series, asks the model, and answers in your units.",
-        trained_on="draws of Gaussian processes made by `romae_book/experiments/priors/data.py`: smooth, Matérn, rough and "
-        "periodic kernels and their sums, with drawn length scales, noise, gaps and numbers of points. The targets "
-        "were the best possible answers, which the kernels give.",
+        trained_on="draws of Gaussian processes made by `romae_book/experiments/priors/data.py`: smooth, Matérn, "
+        "rough and periodic kernels and their sums, with drawn length scales, noise, gaps and numbers of points. The "
+        "targets were the best possible answers, which the kernels give.",
         limits="One value at a time, three points at least; more than those of a training series are read in "
         "windows. Bands are those of a normal distribution for one time, not of whole curves; the inner one "
         "is somewhat wide, most so with few points, where the truth has heavier tails than a normal "
@@ -63,7 +63,6 @@ CARDS = {
             "mse_ratio_gp": "the same ratio of that Gaussian process",
             "mse_ratio_linear": "the same ratio of straight lines between the points",
         },
-        shipped=True,
         columns={
             "nll_gap": "gap, nats",
             "mse_ratio": "error ratio",
@@ -88,8 +87,8 @@ CARDS = {
         command="python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2",
         what="The model of the book's first page: from noisy points of a spiral, with their angles, the curve at any "
         "angle. Positions are angles times the preset's position_scale.",
-        trained_on="spirals made by `romae_book/experiments/spirals/data.py`, any number of points visible, at irregular angles; "
-        "the targets were the clean curves.",
+        trained_on="spirals made by `romae_book/experiments/spirals/data.py`, any number of points visible, at "
+        "irregular angles; the targets were the clean curves.",
         limits="Knows spirals of that generator alone: two directions, its centres, sizes and noise.",
         grades={
             "rmse_clean": "root mean squared error to the clean curve",
@@ -100,8 +99,8 @@ CARDS = {
         command="python -m romae_lite run synthetic --preset mini --seeds 0",
         what="The model of chapter 06's figure: from a few noisy points of a smooth random series, all the others. "
         "Positions are times divided by the distance of neighbouring points.",
-        trained_on="series made by `romae_book/experiments/synthetic/data.py`, times 0 to 0.98 (the grid that begins one step "
-        "before the authors', D18), with few points visible.",
+        trained_on="series made by `romae_book/experiments/synthetic/data.py`, times 0 to 0.98 (the grid that "
+        "begins one step before the authors', D18), with few points visible.",
         limits="Knows series of that generator alone; it was trained at the grid's times, with few points visible.",
         grades={
             "mse_clean": "mean squared error to the clean curve",
@@ -146,26 +145,39 @@ def _table(said: Card, record: Record) -> str:
     return "\n".join([*rows, ""])
 
 
+def of_record(command: str, target: Path) -> Path | None:
+    """The weights that a run has left beside its record, or among its arrays, as a file: the one there, or `target`.
+    None where the records are not at hand."""
+    planned = Planned.of(command)
+    if planned.path.with_suffix(".safetensors").is_file():
+        return planned.path.with_suffix(".safetensors")
+    if not (arrays := planned.path.with_suffix(".npz")).is_file():
+        return None
+    save(from_arrays(planned.build().build(planned.seed), load_arrays(arrays)), target, half=True)
+    return target
+
+
 def write(folder: Path = zoo.MODELS) -> list[Path]:
-    """Write what `zoo` reads: <name>.json of every model whose record is at hand, and the weights of those that the
-    package ships. Returns the paths."""
+    """Write what `zoo` reads of every model whose record is at hand: weights, record and card. Returns the paths."""
     paths = []
     for name, said in CARDS.items():
         if not said.record.exists():
             continue
         record = dataclasses.asdict(own(said.record)) | {"history": []}
         with tempfile.TemporaryDirectory() as place:
-            weights = zoo.of_record(said.command, Path(place) / f"{name}.safetensors")
-            data = weights.read_bytes()
-            if said.shipped:
-                shutil.copyfile(weights, folder / f"{name}.safetensors")
-                paths.append(folder / f"{name}.safetensors")
-        about = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "record": record}
-        paths.append(folder / f"{name}.json")
-        atomic_write(paths[-1], (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode())
+            weights = of_record(said.command, Path(place) / f"{name}.safetensors").read_bytes()
+        about = {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights), "record": record}
+        text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
+        for suffix, content in (
+            (".safetensors", weights),
+            (".json", text.encode()),
+            (".md", written(name, about).encode()),
+        ):
+            paths.append(folder / f"{name}{suffix}")
+            atomic_write(paths[-1], content)
     return paths
 
 
 if __name__ == "__main__":
-    for made in zoo.export(sys.argv[1]) if len(sys.argv) > 1 else write():
+    for made in write(*map(Path, sys.argv[1:])):
         print(made)

@@ -16,10 +16,12 @@ from typing import TypeVar
 import torch
 
 from romae_lite.training import printer
+
+from ..experiments import experiment, experiments
 from ..lab import run as runs
 from ..lab.planned import Planned, assignment, results_dir, seeds
+from ..paper import encodings
 from ..paper.report import scoreboard_text
-from ..experiments.subjects import EXPERIMENTS, experiment
 
 T = TypeVar("T")
 
@@ -108,7 +110,7 @@ def stopped(number: int, frame) -> None:
 
 def do_list(options) -> int:
     if options.experiment is None:
-        for name, cls in EXPERIMENTS.items():
+        for name, cls in experiments().items():
             presets = ", ".join(preset for preset in cls.tiers if hasattr(cls, preset))
             print(f"{name:<16} {cls.__doc__.splitlines()[0]}\n{'':<16} presets: {presets}")
         return 0
@@ -151,7 +153,7 @@ def refuse_uncommitted(options) -> None:
 
 def do_campaign(options) -> int:
     names = options.experiments or None
-    runs.missing(names)  # names what cannot be, once
+    runs.missing(names, encodings.missing)  # names what cannot be, once
     refuse_uncommitted(options)
     if options.jobs > 1:
         words = [*options.experiments, "--quiet"]
@@ -160,14 +162,15 @@ def do_campaign(options) -> int:
         words += ["--keep-weights"] * options.keep_weights + ["--debug"] * options.debug
         words += ["--uncommitted"] * options.uncommitted
         code = runs.jobs(options.jobs, words)
-        print(f"{len(runs.missing(names))} still missing")
+        print(f"{len(runs.missing(names, encodings.missing))} still missing")
         return code
     failed = []
     done = runs.campaign(
-        names, failed=failed, budget=options.budget, report=functools.partial(print, flush=True), device=options.device,
+        names, study=encodings.missing, failed=failed,
+        budget=options.budget, report=functools.partial(print, flush=True), device=options.device,
         log=(lambda: None) if options.quiet else printer, keep_weights=options.keep_weights, debug=options.debug,
     )  # fmt: skip
-    print(f"{len(done)} recorded, {len(runs.missing(names))} still missing", flush=True)
+    print(f"{len(done)} recorded, {len(runs.missing(names, encodings.missing))} still missing", flush=True)
     return int(bool(failed))
 
 

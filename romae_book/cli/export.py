@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from romae_lite.io import atomic_write
+
 from ..lab.records import Record, load_all
 
 # column -> (type, what it is), as a Table Schema (specs.frictionlessdata.io/table-schema) has them

@@ -16,11 +16,12 @@ import torch
 
 from romae_lite.io import atomic_write
 from romae_lite.training import Interrupted, accelerator_for, seeded
+
+from ..experiments import experiment, experiments
+from ..experiments.settings import setting_values
 from ..lab import run as runs
 from ..lab.planned import Planned, checkpoints_dir
 from ..lab.run import said
-from ..experiments.settings import setting_values
-from ..experiments.subjects import EXPERIMENTS, experiment
 
 STEPS = 10  # of a check
 # Largest relative differences between CPU and GPU that a check lets pass, in float32 without tf32. Both add the same
@@ -116,7 +117,7 @@ def _notes() -> dict:
 
 def checks(device: str) -> list[Slice]:
     passed = _notes().get(runs.commit(), {})
-    names = [name for name, cls in EXPERIMENTS.items() if hasattr(cls, "quick") and cls.repeatable]
+    names = [name for name, cls in experiments().items() if hasattr(cls, "quick") and cls.repeatable]
     return [Slice(f"agree: {name}", CHECK, _check(name, device)) for name in names if f"{device} {name}" not in passed]
 
 
@@ -180,7 +181,7 @@ def paper_runs(device: str, rate: float) -> list[Slice]:
     """Runs of the paper's protocol without a record."""
     found = []
     for name, preset, settings, seeds, tokens in WISHES:
-        if name not in EXPERIMENTS or not hasattr(experiment(name), preset):
+        if name not in experiments() or not hasattr(experiment(name), preset):
             continue
         for seed in range(seeds):
             planned = Planned(experiment=name, preset=preset, seed=seed, overrides=tuple(settings.items()))

@@ -20,7 +20,8 @@ import torch
 from romae_lite.io import atomic_write
 from romae_lite.model import count_parameters
 from romae_lite.training import NUMERICS, CheckpointError, Interrupted, accelerator_for
-from ..experiments import subjects
+
+from ..experiments import experiment as class_of
 from ..lab.planned import results_dir
 from ..lab.records import Record, load_all
 from ..lab.run import commit
@@ -115,7 +116,7 @@ def verify(
     if sample < 1:
         raise ValueError(f"sample is {sample}; it must be at least 1")
     if experiment is not None:
-        subjects.experiment(experiment)  # refuses a name that is none
+        class_of(experiment)  # refuses a name that is none
     found = load_all(experiment=experiment).records
     ages = Counter(r.numerics for r in found)
     for age in sorted(set(ages) - {NUMERICS}):

@@ -20,7 +20,8 @@ from romae_lite.masking import hide
 from romae_lite.model import INITS, ModelConfig, RoMAE, RoMAEPredictor, masked_loss
 from romae_lite.tokens import Tokens
 from romae_lite.training import Recipe, fit, mixed, seeded_build
-from .experiment import Masked, Splits, setting
+
+from .base import Masked, Splits, setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from ..lab.records import Record, load_all
 from . import svg
 from .palette import colour_css
 
-HERE = Path(__file__).parent
+KIT = Path(__file__).with_name("kit")
 Drawable = tuple[Record, dict[str, np.ndarray]]  # a run and the arrays beside its record
 LARGEST = 1e9  # no number that a figure shows is larger
 
@@ -104,12 +104,12 @@ class Explorable:
             f'<img class="romae-still" alt="{title} {caption}" src="{svg.data_uri(self.fallback)}">'
             f"<figcaption>{figure_number(self.number)}{_inked(caption)}</figcaption>"
         )
-        style = f"<style>{colour_css('.romae-explorable')}\n{asset(HERE / 'explorables.css')}</style>"
+        style = f"<style>{colour_css('.romae-explorable')}\n{asset(KIT / 'explorables.css')}</style>"
         if self.data is None:
             return f'{style}<figure class="romae-explorable romae-static" data-still="{name}">{inside}</figure>'
         payload = _script_json(self.data)
         tour = f", {_script_json(self.steps)}" if self.steps else ""
-        module, library = asset(self.script), "\n".join(asset(HERE / f"{n}.js") for n in ("runtime", *self.needs))
+        module, library = asset(self.script), "\n".join(asset(KIT / f"{n}.js") for n in ("runtime", *self.needs))
         # A class made from the content, not an id: the same figure may stand twice on a page, and git diffs stay quiet.
         key = "romae-" + hashlib.sha256(f"{payload}{module}{self.title}{tour}".encode()).hexdigest()[:12]
         script = (

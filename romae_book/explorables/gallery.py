@@ -1,30 +1,50 @@
 """The interactive figures by name.
 
-A figure is two files of a subject's folder with one stem, and nothing else: x.py makes an `Explorable` and registers
-the function that makes it with `@figure`; x.js draws it, with a prefix of its own for its CSS classes. What a run has
-to keep for it stands in x.py too: the experiment's `arrays` calls it. The tests find the figure here.
+A figure is two files of a subject's folder with one stem: x.py makes an `Explorable` and registers the function that
+makes it with `@figure`; x.js draws it, with a prefix of its own for its CSS classes. The tests find the figure here.
 """
 
 from collections.abc import Callable
+from functools import cache
 
-from ..experiments.subjects import Registry, draws, modules
 from .explorable import Explorable
 
-GALLERY = Registry("figure", load=lambda: list(modules(draws)))
+_MAKERS: dict[str, Callable[..., Explorable]] = {}
 
 
 def figure(name: str) -> Callable:
     """Register the function that makes the `Explorable` of that name from what the repository holds."""
 
     def registered(make: Callable[..., Explorable]) -> Callable[..., Explorable]:
-        GALLERY.register(name, make)
+        _MAKERS[name] = make
         return make
 
     return registered
 
 
+@cache
+def figures() -> dict[str, Callable[..., Explorable]]:
+    """name -> the function that makes the figure, of all of them."""
+    from .autoencoder import attention_block, forward_pass, mask_ratio, patches, pipeline  # noqa: F401
+    from .elasticc import figure as _elasticc  # noqa: F401
+    from .esc50 import figure as _esc50  # noqa: F401
+    from .frequencies import position_scale, spectrum  # noqa: F401
+    from .pendulum import figure as _pendulum  # noqa: F401
+    from .physionet import figure as _physionet  # noqa: F401
+    from .position import learn_position, moving_tokens  # noqa: F401
+    from .priors import figure as _priors  # noqa: F401
+    from .rotary import attention_kernel, rope_precision, rotary_clock, two_tokens  # noqa: F401
+    from .speed import cost  # noqa: F401
+    from .spirals import figure as _spirals  # noqa: F401
+    from .synthetic import figure as _synthetic  # noqa: F401
+    from .tiny_imagenet import figure as _tiny_imagenet  # noqa: F401
+    from .uea import figure as _uea  # noqa: F401
+
+    return _MAKERS
+
+
 def gallery(name: str, **options) -> Explorable:
     """The explorable of that name; options are those of its function. KeyError lists the names there are."""
-    if name not in GALLERY:
-        raise KeyError(f"no explorable called {name!r}; there are {', '.join(sorted(GALLERY))}")
-    return GALLERY[name](**options)
+    if name not in figures():
+        raise KeyError(f"no explorable called {name!r}; there are {', '.join(sorted(figures()))}")
+    return figures()[name](**options)

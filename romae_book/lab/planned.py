@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from romae_lite.checks import kind, whole
+
+from ..experiments import experiment
 from ..experiments.data import home
-from ..experiments.subjects import experiment
 
 MOST_SEEDS = 1000  # of one command: more is a slip
 

@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import torch
 
 from romae_lite.io import atomic_write
+
 from .planned import Planned, plain, results_dir
 
 SCHEMA = 1
@@ -384,3 +386,10 @@ def load_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
         raise
     except Exception as error:  # damage shows in many ways: BadZipFile, zlib.error, SyntaxError ...
         raise CorruptRecord(path, f"is not an archive of arrays: {error}") from error
+
+
+def from_arrays(model, arrays: Mapping):
+    """The model with the weights that a run kept as weights.<name>. RuntimeError names what is missing or misshapen."""
+    found = {name: torch.from_numpy(w).float() for name, w in arrays.items() if name.startswith("weights.")}
+    model.load_state_dict({name.removeprefix("weights."): w for name, w in found.items()})
+    return model.eval()

@@ -4,10 +4,8 @@ A run trains, evaluates and writes ``results/<experiment>/<name>.json``. A run w
 was killed goes on from its checkpoint and ends in the same numbers.
 """
 
-import ctypes
 import datetime
 import functools
-import gc
 import glob
 import hashlib
 import importlib.metadata
@@ -33,16 +31,18 @@ from accelerate import Accelerator
 from romae_lite.io import atomic_write, clear
 from romae_lite.model import count_parameters
 from romae_lite.training import NUMERICS, CheckpointError, Interrupted, accelerator_for
-from ..paper import encodings
-from . import records
+
+from ..experiments import experiment, experiments
+from ..experiments.base import Experiment, Splits
 from ..experiments.data import NotHere
-from ..experiments.experiment import Experiment, Splits
+from ..experiments.machine import device_name, peak_memory_mb, reset_peak_memory
+from . import records
 from .planned import Planned
 from .records import CorruptRecord, Record
-from ..experiments.subjects import EXPERIMENTS, experiment
 
-PACKAGE = Path(__file__).resolve().parents[1]
-STATUS = Path("/proc/self/status")  # on Linux
+ROOT = Path(__file__).resolve().parents[2]
+STUDY = "encodings"  # what the command line calls the study of position encodings
+CODE = ("romae_lite", "romae_book/experiments", "romae_book/lab")  # of which a record names the commit
 
 
 class Stale(RuntimeError):
@@ -244,16 +244,18 @@ def wishes(name: str) -> list[list[Planned]]:
     ]
 
 
-def missing(names: list[str] | None = None) -> list[Planned]:
+def missing(names: list[str] | None = None, study: Callable[[], Iterable[Planned]] = tuple) -> list[Planned]:
     """Runs that experiments ask for and that have no record yet, most valuable first: every experiment's first wish
-    before anybody's second; then those of the study of position encodings, which has a name like theirs."""
-    everything = names or [*EXPERIMENTS, encodings.NAME]
-    names = [name for name in everything if name != encodings.NAME]
+    before anybody's second; then those of the study of position encodings, which has a name like theirs.
+
+    study: makes the runs that the study asks for."""
+    everything = names or [*experiments(), STUDY]
+    names = [name for name in everything if name != STUDY]
     ranked = [(rank, run) for name in names for rank, wish in enumerate(wishes(name)) for run in wish]
     ranked.sort(key=lambda pair: (pair[0], pair[1].seed))
     recorded = _recorded(names)
-    study = encodings.missing() if encodings.NAME in everything else ()
-    return list(dict.fromkeys([*(planned for _, planned in ranked if not _is_in(recorded, planned)), *study]))
+    asked = study() if STUDY in everything else ()
+    return list(dict.fromkeys([*(planned for _, planned in ranked if not _is_in(recorded, planned)), *asked]))
 
 
 def campaign(
@@ -265,6 +267,7 @@ def campaign(
     device: str | None = None,
     keep_weights: bool = False,
     debug: bool = False,
+    study: Callable[[], Iterable[Planned]] = tuple,
     failed: list[str] | None = None,
 ) -> list[Record]:
     """Do whatever records are missing until ``budget`` seconds are used up; return those that were made.
@@ -275,7 +278,7 @@ def campaign(
     """
     end = time.monotonic() + budget
     done, tried = [], set()
-    while planned := next((p for p in missing(names) if p not in tried), None):
+    while planned := next((p for p in missing(names, study) if p not in tried), None):
         tried.add(planned)
         if time.monotonic() >= end:
             break
@@ -306,8 +309,8 @@ def jobs(count: int, words: Iterable[str]) -> int:
     runs. Returns the worst of their exit codes. When this process is stopped, they are stopped as well."""
     threads = str(max(1, (os.cpu_count() or 1) // count))
     environment = {"OMP_NUM_THREADS": threads} | os.environ
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
-    command = [sys.executable, "-m", PACKAGE.name, "campaign", *words]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", "romae_lite", "campaign", *words]
     started = []
     try:
         for _ in range(count):  # in sessions of their own: Ctrl-C reaches this process alone
@@ -344,37 +347,6 @@ def precision_of(asked: str, accelerator: Accelerator) -> str:
     return accelerator.mixed_precision.replace("no", plain)
 
 
-def device_name(device: torch.device) -> str:
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{device.type}, {torch.get_num_threads()} threads, {platform.machine()}"
-
-
-def reset_peak_memory() -> None:
-    """Forget the peaks of earlier runs in this process: on a GPU, and on Linux."""
-    if torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()
-    gc.collect()
-    with suppress(OSError, AttributeError, TypeError):  # TypeError: on Windows
-        ctypes.CDLL(None).malloc_trim(0)  # what earlier runs have freed, glibc keeps, and would hide what comes
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_memory_mb(device: torch.device) -> float:
-    """Of a CUDA GPU, else of this process; 0 on Windows, which does not tell."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device) / 2**20
-    with suppress(OSError):  # Linux: what `reset_peak_memory` resets, unlike ru_maxrss, which begins at the parent's
-        if found := re.search(r"VmHWM:\s+(\d+) kB", STATUS.read_text()):
-            return int(found[1]) / 2**10
-    try:
-        import resource
-    except ImportError:
-        return 0.0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-
-
 def versions() -> dict[str, str]:
     packages = {name: importlib.metadata.version(name) for name in ("torch", "accelerate", "numpy", "scipy")}
     return {"python": platform.python_version(), **packages, "numerics": str(NUMERICS)}
@@ -388,20 +360,21 @@ def loaded_commit() -> str:
 
 
 def commit() -> str:
-    """Git commit of the package, with "+" if its files differ from it; outside a repository a hash of its files."""
+    """Git commit of the code that trains (CODE), with "+" if its files differ from it; outside a repository
+    their hash."""
 
     def git(*words: str) -> str:
-        answer = subprocess.run(("git", "-C", PACKAGE, *words), capture_output=True, text=True, check=True)
+        answer = subprocess.run(("git", "-C", ROOT, *words), capture_output=True, text=True, check=True)
         return answer.stdout.strip()
 
     try:
-        if git("ls-files", "--error-unmatch", "model.py"):
-            return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--", ".") else "")
+        if git("ls-files", "--error-unmatch", "romae_lite/model.py"):
+            return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--", *CODE) else "")
     except (OSError, subprocess.CalledProcessError):
         pass
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(path for folder in CODE for path in (ROOT / folder).rglob("*.py")):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return f"content:{digest.hexdigest()}"
 
 

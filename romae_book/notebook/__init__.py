@@ -1,1 +1,1 @@
-"""."""
+"""What the chapters import: parameters, figures, tables, live plots."""

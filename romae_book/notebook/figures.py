@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 from PIL import Image
 
 from romae_lite.checks import kind, shapes
+
 from ..explorables.explorable import figure_number
 from ..explorables.palette import PALETTE, colour_css
 

@@ -5,14 +5,15 @@ import difflib
 import inspect
 import re
 import textwrap
-from collections.abc import Iterable
 from dataclasses import fields
 from typing import NamedTuple, TypeVar
 
-from ..experiments.experiment import Experiment
-from ..lab.records import Record
-from ..lab.summary import Summary, summarise
 from romae_lite.training import accelerator_for
+
+from ..experiments.base import Experiment
+from ..lab.records import Record
+from ..lab.runs import runs_of
+from ..lab.summary import Summary, summarise
 
 E = TypeVar("E", bound=Experiment)
 
@@ -262,23 +263,9 @@ def recorded(*settings: Experiment, least: int = 3) -> Recorded:
     """
     if not settings:
         raise TypeError("recorded() needs at least one experiment")
-    found = [(setting, setting.records()) for setting in settings]
+    found = [(setting, runs_of(setting)) for setting in settings]
     enough = [pair for pair in found if len(pair[1]) >= least]
     chosen, runs = enough[0] if enough else max(found, key=lambda pair: len(pair[1]))
     first, other = settings[0].config(), chosen.config()
     changed = [f"`{name}={other[name]}` instead of `{first[name]}`" for name in other if other[name] != first[name]]
     return Recorded(runs, ", ".join(changed))
-
-
-def paired(runs: Iterable[Record], others: Iterable[Record], metric: str) -> Summary | None:
-    """Mean and interval of a metric of `runs` less that of `others`, over the seeds that both have; None without one.
-
-    For runs that share data and masks seed by seed, so that what the seeds do to both cancels. Runs of the same seed by
-    code of different numerics are no pair: they differ in more than their settings.
-    """
-    ours, theirs = (
-        {(run.seed, run.numerics): run.metrics[metric] for run in side if metric in run.metrics}
-        for side in (runs, others)
-    )
-    both = sorted(ours.keys() & theirs.keys())
-    return summarise(ours[pair] - theirs[pair] for pair in both) if both else None

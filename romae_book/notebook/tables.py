@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from romae_lite.checks import kind
+
 from ..lab.records import Record
 from ..lab.summary import summarise
 

@@ -1,6 +1,6 @@
 """What the paper says of ELAsTiCC (Table 4)."""
 
-from .claims import QUOTED, SHARE, table
+from .claim import QUOTED, SHARE, table
 
 POINTS = "Table 4 does not say on which points; the authors' README calls its alert mask the closer comparison"
 
@@ -49,11 +49,3 @@ PROTOCOL = {
         },
     ),
 }  # fmt: skip
-REAL = 1_460_000  # light curves of the first training set, about
-
-
-def training_set(exp) -> int:
-    """Of the real light curves about, of made-up ones exactly (those with two visits, which all of them have)."""
-    from ..experiments.elasticc.experiment import SIMULATED_SIZES
-
-    return exp.n_train or (REAL if exp.source == "real" else SIMULATED_SIZES[0])

@@ -9,37 +9,20 @@ grid. A subject takes part by a tuple of `Task`s as its `encodings`.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from romae_lite.rope import PositionEncoding
 from romae_lite.training import NUMERICS
+
+from ..experiments import experiments
+from ..experiments.base import Task
 from ..lab.planned import Planned
 from ..lab.records import Record, counted, load_all
-from ..experiments.subjects import EXPERIMENTS
+from ..lab.runs import paired
 from ..lab.summary import Summary, summarise
 
-NAME = "encodings"  # what the command line calls the study
 SEEDS = 5
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """One subject's part: what is run, and what chooses and judges."""
-
-    title: str
-    preset: str
-    units: Mapping[str, Mapping[str, Any]]  # unit of position in words -> settings that make it so
-    rates: tuple[Mapping[str, Any], ...]  # settings of the learning rate to choose from; {} for the preset's own
-    valid: str  # key of the history that chooses, of a run's last entry
-    metric: str  # of the test set
-    better: str  # "lower" or "higher", of both
-    floor: str = ""  # of the records' metrics: what the best possible predictor scores on the same test set
-    mixed: str = ""  # the encoding of that name in words, where positions have axes of two kinds
-    whole: tuple[str, ...] = ()  # units in which positions are whole numbers, so that rounding them changes nothing
-    changes: Mapping[str, Any] = field(default_factory=dict)  # to the preset, for all
-    holdout: Mapping[str, Any] = field(default_factory=dict)  # for choosing, where the preset holds nothing out
 
 
 class Recorded:
@@ -48,7 +31,7 @@ class Recorded:
 
     def __init__(self, root: Path | None = None):
         self.found = {}
-        for name, cls in EXPERIMENTS.items():
+        for name, cls in experiments().items():
             found: dict[str, list[Record]] = {}
             for record in load_all(root, experiment=name).records if cls.encodings else ():
                 if record.committed and record.numerics == NUMERICS:
@@ -57,7 +40,7 @@ class Recorded:
 
     @staticmethod
     def key(name: str, seed: int, config: Mapping[str, Any]) -> str:
-        return json.dumps([name, seed, EXPERIMENTS[name].protocol(config)], sort_keys=True)
+        return json.dumps([name, seed, experiments()[name].protocol(config)], sort_keys=True)
 
     def of(self, planned: Planned) -> Record | None:
         return self.found.get(self.key(planned.experiment, planned.seed, planned.build().config()))
@@ -74,7 +57,7 @@ class Arm(NamedTuple):
     def planned(self, seed: int, **settings: Any) -> Planned:
         of_unit = self.task.units[self.unit] if self.unit else {}
         wanted = {**self.task.changes, "encoding": self.encoding, **of_unit, **settings}
-        preset = EXPERIMENTS[self.experiment].preset(self.task.preset).replace(**self.task.changes)
+        preset = experiments()[self.experiment].preset(self.task.preset).replace(**self.task.changes)
         named = {k: v for k, v in wanted.items() if k in self.task.changes or getattr(preset, k) != v}
         return Planned(
             experiment=self.experiment, preset=self.task.preset, seed=seed, overrides=tuple(sorted(named.items()))
@@ -123,7 +106,7 @@ def arms() -> list[Arm]:
     """All of them, in the order of the chapters."""
     return [
         Arm(name, task, encoding, unit)
-        for name, cls in EXPERIMENTS.items()
+        for name, cls in experiments().items()
         for task in cls.encodings
         for encoding in PositionEncoding.KINDS
         for unit in (task.units if encoding != "none" else [""])
@@ -140,3 +123,46 @@ def missing() -> Iterator[Planned]:
         plans = [arm.runs(recorded) for arm in mine]
         asked += [runs[seed] for seed in range(SEEDS) for runs in plans if runs]
         yield from (planned for planned in dict.fromkeys(asked) if recorded.of(planned) is None)
+
+
+WORDS = {
+    "rope": "continuous RoPE", "quantised": "RoPE at rounded positions", "absolute": "added sines and cosines",
+    "none": "no positions",
+}  # fmt: skip
+
+
+UNITS = {"the paper's": "the paper's unit", "neighbours": "neighbours one apart"}
+
+
+def name_of(arm: Arm) -> str:
+    words = arm.task.mixed if arm.encoding == "mixed" else WORDS[arm.encoding]
+    return words + (f" ({UNITS[arm.unit]})" if arm.unit and len(arm.task.units) > 1 else "")
+
+
+def is_base(arm: Arm) -> bool:
+    """Whether the others are held against it: continuous RoPE, one unit between neighbours."""
+    return (arm.encoding, arm.unit) == ("rope", "neighbours")
+
+
+def against(arm: Arm, group: list[Arm], recorded: Recorded) -> Summary | None:
+    """The arm's metric less that of the base, seed by seed: both have the same data and masks."""
+    base = next(filter(is_base, group)).records(recorded)
+    return None if is_base(arm) else paired(arm.records(recorded), base, arm.task.metric)
+
+
+def side(gap: Summary, better: str) -> str:
+    """Of the base against an arm, from the arm's metric less the base's."""
+    if gap.low <= 0 <= gap.high:
+        return "not told from"
+    return "ahead of" if (gap.low > 0) is (better == "lower") else "behind"
+
+
+def chosen_rate(arm: Arm, recorded: Recorded) -> str:
+    """The learning rate, and whether it is the smallest or largest that was tried; "" before all were."""
+    rate = arm.rate(recorded)
+    if rate is None:
+        return ""
+    tried = [planned.build().lr for planned in arm.trials()]
+    lr = arm.planned(0, **rate).build().lr
+    end = {min(tried): ", the smallest tried", max(tried): ", the largest tried"}
+    return f"{lr:g}{end.get(lr, '')}"

@@ -1,6 +1,6 @@
 """What the paper says of ESC-50 (Table 3)."""
 
-from .claims import QUOTED, SHARE, table
+from .claim import QUOTED, SHARE, table
 
 CLAIMS = (
     *table(
@@ -41,18 +41,3 @@ PROTOCOL = {
         for pretrain in ("audioset20k", "librispeech")
     ),
 }  # fmt: skip
-
-
-def training_set(exp) -> int:
-    """Four folds of five, or three where one is held out; of made-up sounds what the preset says."""
-    if exp.source == "simulated":
-        return 480
-    return (320 if exp.source == "esc10" else 1600) * (3 if exp.holdout else 4) // 4
-
-
-def pretraining_set(exp) -> int | None:
-    """Where the first stage has sounds of its own: about how many; which videos are left, and which part of LibriSpeech
-    was taken, differ from copy to copy."""
-    if exp.pretrain == "own" or exp.source == "simulated":
-        return None
-    return exp.n_pretrain or 20_000

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
+from ..experiments import experiment
+from ..experiments.uea.data import SETS
+from ..lab.records import Record
+from ..lab.runs import runs_of
+from ..lab.summary import Summary, summarise
 from .claims import CLAIMS
 from .outcomes import half_width, of_the_test_set, over_runs
-from ..lab.records import Record
-from ..experiments.subjects import experiment
-from ..lab.summary import Summary, summarise
-from ..experiments.uea.data import SETS
 
 FINDINGS: list[Callable[[Path | None], str | None]] = []
 
@@ -33,7 +34,7 @@ def findings(root: Path | None = None) -> list[str]:
 
 def runs(name: str, preset: str, root: Path | None, **changes) -> list[Record]:
     """The records that count: of committed code."""
-    found = experiment(name).preset(preset).replace(**changes).records(root)
+    found = runs_of(experiment(name).preset(preset).replace(**changes), root)
     return [record for record in found if record.committed]
 
 
@@ -47,7 +48,7 @@ def average(records: list[Record], metric: str) -> float:
 
 @finding
 def any_number(root: Path | None) -> str | None:
-    from ..explorables.spirals.hero import finding as measured
+    from .counts import finding as measured
 
     if not (found := measured(root)):
         return None
@@ -86,8 +87,7 @@ def unit_of_time(root: Path | None) -> str | None:
 @finding
 def turned_or_added(root: Path | None) -> str | None:
     """Continuous RoPE and added sines at the same unit, one between neighbours, once every task has all its runs."""
-    from .encodings import SEEDS, Recorded, arms
-    from pages.encodings import against, is_base, side
+    from .encodings import SEEDS, Recorded, against, arms, is_base, side
 
     recorded, sides = Recorded(root), {"ahead of": [], "behind": [], "not told from": []}
     for base in filter(is_base, everybody := arms()):
@@ -199,7 +199,7 @@ def _ahead_by_table_12(root: Path | None, names: Iterable[str]) -> str:
 
 @finding
 def pictures(root: Path | None) -> str | None:
-    from ..notebook.parameters import paired
+    from ..lab.runs import paired
 
     usual = runs("tiny_imagenet", "small", root)
     left_out, kept = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .claims import SQUARED, Claim, table
+from .claim import SQUARED, Claim, table
 
 
 def _frequencies() -> Iterator[Claim]:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from scipy.special import stdtrit
 
-from .claims import Claim
 from ..lab.summary import Summary, decimals_between, decimals_for, fixed, summarise
+from .claim import Claim
 
 LEAST = 3  # runs that have an interval, and fewer decide nothing
 OUTCOMES = ("agrees", "better", "worse", "differs", "undecided", "not comparable", "not run")

@@ -1,6 +1,6 @@
 """What the paper says of the pendulum (Table 5)."""
 
-from .claims import QUOTED, SQUARED, table
+from .claim import QUOTED, SQUARED, table
 
 PRINTED = dict(
     n=20, reading=True, metric="mse_authors", exponent=0, unit="",

@@ -1,7 +1,6 @@
 """What the paper says of PhysioNet 2012 (Table 7)."""
 
-from .claims import QUOTED, SQUARED, table
-from ..experiments.physionet.data import EMPTY, RECORDS
+from .claim import QUOTED, SQUARED, table
 
 CONFLICT = (
     "the paper disagrees with itself: 0.467 in the table (its first digits were seen in a summary only), 0.570 in "
@@ -45,10 +44,3 @@ PROTOCOL = {
         },
     ),
 }  # fmt: skip
-
-
-def training_set(exp) -> int:
-    """Three quarters of the records that hold two minutes (D19), or of those taken; four hold one minute of series."""
-    held = RECORDS - len(EMPTY) - 4 * (exp.descriptors == "observed")
-    n = exp.patients or (held if exp.source == "real" else 400)
-    return n - round(0.2 * n) - round(0.05 * n)

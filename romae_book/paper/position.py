@@ -2,7 +2,7 @@
 
 import math
 
-from .claims import EXACT, ROOT, SQUARED, table
+from .claim import EXACT, ROOT, SQUARED, table
 
 WIDTH, TEST = 49, 40_000  # positions on (1, 50); 4000 test samples of ten
 # standard error of the variance of so many uniform numbers: sqrt((m4 - m2^2) / n) with m4 = w^4 / 80, m2 = w^2 / 12

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .claims import CLAIMS, Claim
-from .outcomes import JUDGED, LEAST, OUTCOMES, STATUSES, Outcome, in_units, old_outcome, outcome, tally
+from ..experiments import experiment, experiments
 from ..lab.planned import Planned, command_of
 from ..lab.records import Loaded, Record, counted, load_all, results_dir, select
-from .statements import Judged, all_judged, forced_cells
-from ..experiments.subjects import EXPERIMENTS, experiment
 from ..lab.summary import Summary, summarise
+from .claim import Claim
+from .claims import CLAIMS
+from .outcomes import JUDGED, LEAST, OUTCOMES, STATUSES, Outcome, in_units, old_outcome, outcome, tally
+from .statements import Judged, all_judged, forced_cells
 
 MARKS = dict(zip(STATUSES, ("✓", "▲", "✗", "≠", "~", "∥", "–", "?", "“”"), strict=True))
 
@@ -91,9 +92,9 @@ def summary_of(records: Iterable[Record], metric: str) -> Summary | None:
 
 def _planned_command(claim: Claim) -> str:
     """What would record the paper's protocol, or "" where this version has no such experiment."""
-    if claim.experiment not in EXPERIMENTS:
+    if claim.experiment not in experiments():
         return ""
-    kind = EXPERIMENTS[claim.experiment]
+    kind = experiments()[claim.experiment]
     changes = {
         preset: tuple((k, value) for k, value in claim.where.items() if getattr(kind.preset(preset), k) != value)
         for preset, tier in kind.tiers.items()
@@ -161,7 +162,7 @@ def problem_lines(loaded: Loaded, root: Path) -> list[str]:
         about = [c for c in CLAIMS if c.experiment == record.experiment]
         # a claim about another setting asks nothing of this record
         wanted = {c.metric for c in about if all(record.config.get(k, v) == v for k, v in c.where.items())}
-        if not about and record.experiment in EXPERIMENTS:
+        if not about and record.experiment in experiments():
             continue  # an experiment of our own
         if not about:
             lines.append(f"{name}: the paper makes no claim about {record.experiment!r}")

@@ -1,6 +1,6 @@
 """What the paper says of its sizes (Tables 8 and 14)."""
 
-from .claims import EXACT, table
+from .claim import EXACT, table
 
 CLAIMS = (
     *table(

@@ -1,6 +1,6 @@
 """What the paper says of speed (Table 9)."""
 
-from .claims import table
+from .claim import table
 
 CLAIMS = (
     *table(

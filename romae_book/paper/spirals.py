@@ -1,6 +1,6 @@
 """What the paper says of spirals (Table 7)."""
 
-from .claims import QUOTED, ROOT, table
+from .claim import QUOTED, ROOT, table
 
 UNITS = "very probably in units of 10⁻² on normalised data, so not comparable with RoMAE's row"
 TARGET = (

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from .claims import CLAIMS, Claim
+from ..lab.records import Record
+from ..lab.summary import Summary, summarise
+from .claim import Claim
+from .claims import CLAIMS
 from .outcomes import (
     APART,
     JUDGED,
@@ -25,8 +28,6 @@ from .outcomes import (
     tally,
     worst,
 )
-from ..lab.records import Record
-from ..lab.summary import Summary, summarise
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ def _statements() -> tuple[Statement, ...]:
 
 def forced_cells() -> set[str]:
     """Ids of cells that the paper's input decides, whatever the model."""
-    found = __getattr__("STATEMENTS")
+    found = STATEMENTS
     return {cell for s in found if s.forced for cell in s.evidence if isinstance(cell, str)}
 
 
@@ -357,12 +358,7 @@ def _rival(claim: Claim, rival: Claim) -> str:
     return ", ".join(parts)
 
 
-def __getattr__(name: str):
-    """STATEMENTS: made when first used, since the cells are gathered from all subjects."""
-    if name != "STATEMENTS":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()["STATEMENTS"] = _statements()
-    return globals()["STATEMENTS"]
+STATEMENTS = _statements()
 
 
 def all_judged(rows: Iterable) -> list[Judged]:
@@ -372,4 +368,4 @@ def all_judged(rows: Iterable) -> list[Judged]:
     ours = {row.claim.id: row.ours if row.tier == "paper" else None for row in rows}
     outcomes = {row.claim.id: row.outcome for row in rows}
     runs = {row.claim.id: row.records if row.tier == "paper" else () for row in rows}
-    return [judge(statement, claims, ours, outcomes, runs) for statement in __getattr__("STATEMENTS")]
+    return [judge(statement, claims, ours, outcomes, runs) for statement in STATEMENTS]

@@ -1,6 +1,6 @@
 """What the paper says of synthetic series (Table 7)."""
 
-from .claims import QUOTED, SQUARED, table
+from .claim import QUOTED, SQUARED, table
 
 DRAW = (
     "the score depends on how many points are observed; ours is the mean over 3 to 10, theirs probably the mean "

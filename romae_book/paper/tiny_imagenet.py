@@ -1,6 +1,6 @@
 """What the paper says of Tiny ImageNet (Table 2)."""
 
-from .claims import SHARE, table
+from .claim import SHARE, table
 
 CLAIMS = (
     *table(
@@ -40,7 +40,3 @@ PROTOCOL = {
         },
     ),
 }  # fmt: skip
-
-
-def training_set(exp) -> int:
-    return exp.classes * (exp.per_class - exp.valid_per_class)

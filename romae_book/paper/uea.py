@@ -1,7 +1,7 @@
 """What the paper says of the UEA archive (Table 6)."""
 
-from .claims import QUOTED, SHARE, table
 from ..experiments.uea.data import SETS
+from .claim import QUOTED, SHARE, table
 
 
 def of(dataset: str, **more) -> dict:
@@ -68,10 +68,3 @@ PROTOCOL = {
         for dataset, (lr, batch, epochs, clip, dropout, smoothing) in TABLE_12.items()
     ),
 }  # fmt: skip
-
-
-def training_set(exp) -> int:
-    """The archive's training set, less what a fold or the validation takes; class by class, so by a few at most."""
-    n = SETS[exp.dataset].train
-    n -= round(n / exp.folds) if exp.folds else 0
-    return n - round(exp.valid_share * n)

@@ -1,1 +1,1 @@
-"""."""
+"""Your own series: tables to tokens, and estimators on top."""

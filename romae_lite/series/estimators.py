@@ -41,12 +41,25 @@ from .. import checks
 from ..batching import by_length, trim
 from ..devices import device_of, sent
 from ..fast import Fast
-from .table import Scale, alike, array_of, missing, own, seconds
 from ..masking import hide, split, take
-from ..model import BANDS, ModelConfig, RoMAE, RoMAEPredictor, count_parameters, gaussian_loss, load, masked_loss, notes_of, said, save, size
+from ..model import (
+    BANDS,
+    ModelConfig,
+    RoMAE,
+    RoMAEPredictor,
+    count_parameters,
+    gaussian_loss,
+    load,
+    masked_loss,
+    notes_of,
+    said,
+    save,
+    size,
+)
 from ..rope import PositionEncoding, turning
 from ..tokens import Tokens, collate
 from ..training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_build
+from .table import Scale, alike, array_of, missing, own, seconds
 from .units import typical
 
 # Held out: of so many series the standard error of an accuracy is up to 7 points, of so many points that of an error

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from .table import alike, array_of, numeric, same_zone, seconds, zoned
 from ..model import RoMAE, interpolate, said
 from ..tokens import Tokens
 from ..zoo import load
-from romae_book.experiments.priors.data import ASKED, SEEN
+from .table import alike, array_of, numeric, same_zone, seconds, zoned
 
+SEEN, ASKED = (3, 60), 24  # points of a series: as few and many as there are, and questions at most
 STRIDE = SEEN[1] // 3  # of a long series, the middle third of each window is answered
 
 

@@ -10,19 +10,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from romae_book.paper.claims import SOURCES, Claim
-from romae_book.paper.outcomes import LEAST, in_units, lost
-from romae_book.lab.records import Record, load_all, results_dir
-from romae_book.paper.report import MARKS, Row, by_table, cell_name, claims_line, joined, our_text, problem_lines, status_words, summary_line, summary_of
-from romae_book.paper.statements import Judged, all_judged, forced_cells, name_of
-from romae_book.experiments.subjects import EXPERIMENTS
-from romae_book.lab.summary import Summary
 from romae_book.cli.verify import ELSEWHERE, noted_of
 from romae_book.cli.verify import name_of as name_of_record
+from romae_book.experiments import experiments
+from romae_book.explorables.palette import colour_css
+from romae_book.lab.records import Record, load_all, results_dir
+from romae_book.lab.summary import Summary
+from romae_book.paper.claim import SOURCES, Claim
+from romae_book.paper.outcomes import LEAST, in_units, lost
+from romae_book.paper.report import (
+    MARKS,
+    Row,
+    by_table,
+    cell_name,
+    claims_line,
+    joined,
+    our_text,
+    problem_lines,
+    status_words,
+    summary_line,
+    summary_of,
+)
+from romae_book.paper.statements import Judged, all_judged, forced_cells, name_of
 from romae_lite.training import NUMERICS
+
 from . import deviations
 from .lab_record import budget_words, commit_words, show
-from romae_book.explorables.palette import colour_css
 
 OCTAVES = 5  # the axis goes from 1/32 to 32
 TICKS = ((1 / 32, "1/32"), (1 / 8, "1/8"), (1 / 2, "½"), (1, "1"), (2, "2"), (8, "8"), (32, "32"))
@@ -386,7 +399,7 @@ def _facts(row: Row, best: Claim | None, pages: str) -> str:
     if ids := _deviations(row):
         facts.append(("What differs", _differs(ids, pages)))
     facts.append(("What would change this", _change(row, pages)))
-    if claim.experiment in EXPERIMENTS:
+    if claim.experiment in experiments():
         link = f'<a href="{pages}lab/{claim.experiment}.html">settings and all runs of {claim.experiment}</a>'
         facts.append(("Lab record", link))
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts) + "</dl>"
@@ -448,8 +461,8 @@ def _commands(row: Row) -> str:
 def _deviations(row: Row) -> list[str]:
     """Ids that the runs name, and those that were found in the experiment since they were made."""
     ids = {d for record in row.records for d in record.deviations}
-    if row.claim.experiment in EXPERIMENTS:
-        experiment = EXPERIMENTS[row.claim.experiment]
+    if row.claim.experiment in experiments():
+        experiment = experiments()[row.claim.experiment]
         ids |= set(experiment.deviations)
         if row.tier == "paper":
             spared = experiment.free.items()
@@ -478,7 +491,7 @@ def _change(row: Row, pages: str) -> str:
     if status == "unknown":
         return "A copy of the paper's figure with its numbers."
     if row.tier != "paper":
-        if claim.experiment not in EXPERIMENTS:
+        if claim.experiment not in experiments():
             return _text(f"An experiment that is not in this version. It takes {claim.needs} (an estimate).")
         needs = f" It takes {claim.needs} (an estimate)." if claim.needs else ""
         return _text(f"A run of the paper's protocol, whose command stands above.{needs}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import prose
 
-DEVIATIONS = Path(__file__).resolve().parents[2] / "book" / "deviations.md"
+DEVIATIONS = Path(__file__).resolve().parents[2] / "deviations.md"
 OUTCOME = "Could it change an outcome"
 PARTS = ("The paper says", "Their code does", "We do", "Effect", OUTCOME)
 ANSWERS = ("yes", "no", "unknown")

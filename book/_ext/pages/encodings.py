@@ -4,17 +4,23 @@ import html
 import math
 from itertools import groupby
 
-from romae_book.paper.encodings import SEEDS, Arm, Recorded, arms, missing
+from romae_book.explorables.svg import label, line, tag
 from romae_book.lab.planned import command_of
 from romae_book.lab.summary import Summary, decimals_for
-from romae_book.notebook.parameters import paired
-from romae_book.explorables.svg import label, line, tag
+from romae_book.paper.encodings import (
+    SEEDS,
+    UNITS,
+    Arm,
+    Recorded,
+    against,
+    arms,
+    chosen_rate,
+    is_base,
+    missing,
+    name_of,
+    side,
+)
 
-WORDS = {
-    "rope": "continuous RoPE", "quantised": "RoPE at rounded positions", "absolute": "added sines and cosines",
-    "none": "no positions",
-}  # fmt: skip
-UNITS = {"the paper's": "the paper's unit", "neighbours": "neighbours one apart"}
 METRICS = {
     "mse_noisy": "mean squared error to the noisy values", "mse": "mean squared error", "accuracy": "accuracy",
     "f1_macro": "macro F1",
@@ -85,29 +91,6 @@ def _tasks(found: list[tuple[Arm, Summary | None]]) -> list[tuple[str, list[tupl
     return [(title, list(group)) for title, group in groupby(found, key=lambda pair: pair[0].task.title)]
 
 
-def name_of(arm: Arm) -> str:
-    words = arm.task.mixed if arm.encoding == "mixed" else WORDS[arm.encoding]
-    return words + (f" ({UNITS[arm.unit]})" if arm.unit and len(arm.task.units) > 1 else "")
-
-
-def is_base(arm: Arm) -> bool:
-    """Whether the others are held against it: continuous RoPE, one unit between neighbours."""
-    return (arm.encoding, arm.unit) == ("rope", "neighbours")
-
-
-def against(arm: Arm, group: list[Arm], recorded: Recorded) -> Summary | None:
-    """The arm's metric less that of the base, seed by seed: both have the same data and masks."""
-    base = next(filter(is_base, group)).records(recorded)
-    return None if is_base(arm) else paired(arm.records(recorded), base, arm.task.metric)
-
-
-def side(gap: Summary, better: str) -> str:
-    """Of the base against an arm, from the arm's metric less the base's."""
-    if gap.low <= 0 <= gap.high:
-        return "not told from"
-    return "ahead of" if (gap.low > 0) is (better == "lower") else "behind"
-
-
 def verdict(group: list[Arm], recorded: Recorded) -> str:
     """Whom continuous RoPE leaves behind, in a sentence; "" before any difference has an interval."""
     sides = {"ahead of": [], "behind": [], "not told from": []}
@@ -143,17 +126,6 @@ def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
             )
     head = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
     return f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
-
-
-def chosen_rate(arm: Arm, recorded: Recorded) -> str:
-    """The learning rate, and whether it is the smallest or largest that was tried; "" before all were."""
-    rate = arm.rate(recorded)
-    if rate is None:
-        return ""
-    tried = [planned.build().lr for planned in arm.trials()]
-    lr = arm.planned(0, **rate).build().lr
-    end = {min(tried): ", the smallest tried", max(tried): ", the largest tried"}
-    return f"{lr:g}{end.get(lr, '')}"
 
 
 def grid(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:

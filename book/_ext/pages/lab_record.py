@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from romae_book.experiments import experiment
+from romae_book.experiments.settings import budget, setting_values
 from romae_book.lab import run as runs
-from romae_book.paper.claims import CLAIMS
 from romae_book.lab.planned import command_of
 from romae_book.lab.records import TIERS, Record, counted, load_all
-from romae_book.experiments.settings import budget, setting_values
-from romae_book.experiments.subjects import experiment, modules
 from romae_book.lab.summary import Summary, decimals_for, summarise
+from romae_book.paper.claims import CLAIMS, SUBJECTS
+
 from .deviations import DEVIATIONS, read
 
 METRICS = 6  # that a table of runs has columns for
@@ -164,8 +165,7 @@ def protocols(name: str) -> list[Mapping[str, Any]]:
     """What the paper says of an experiment's settings: one sheet, or several where the paper has a column for each data
     set. A sheet has "source" (which table), "settings" and, where needed, "where" (settings of ours that it belongs
     to), "remarks" (by setting) and "only" (the settings that matter)."""
-    papers = modules(lambda module, files: module == "paper")
-    found = [sheet for paper in papers for sheet in getattr(paper, "PROTOCOL", {}).get(name, ())]
+    found = [sheet for paper in SUBJECTS for sheet in getattr(paper, "PROTOCOL", {}).get(name, ())]
     return found or [{"source": "not described", "settings": {}}]
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
-from romae_book.paper.outcomes import JUDGED, STATUSES
+from romae_book.experiments import experiment
 from romae_book.lab.planned import assignment
 from romae_book.lab.records import Record, counted, load_all, results_dir, select
+from romae_book.lab.runs import paired
+from romae_book.lab.summary import Summary, decimals_between, decimals_for, fixed
+from romae_book.paper.outcomes import JUDGED, STATUSES
 from romae_book.paper.report import Row, cell_name, claims_line, joined, our_text, summary_of
 from romae_book.paper.statements import Judged, all_judged, forced_cells
-from romae_book.experiments.subjects import experiment
-from romae_book.lab.summary import Summary, decimals_between, decimals_for, fixed
-from romae_book.notebook.parameters import paired
 
 MISSING = "not recorded yet"
 NBSP = "\N{NO-BREAK SPACE}"

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ..data import DataError, NotHere, data_root
 from romae_lite.tokens import Tokens
+
+from ..data import DataError, NotHere, data_root
 
 BANDS = "ugrizY"  # their order is the first coordinate of a token's position
 PREPARED = "elasticc.h5"

@@ -13,15 +13,19 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.batching import by_length
-from ..classification import Classification
-from ...paper.encodings import Task
-from ..experiment import Experiment, Splits, numpy_rng, setting
 from romae_lite.tokens import Tokens
+
+from ..base import Experiment, Splits, Task, numpy_rng, setting
+from ..classification import Classification
 from . import data as sky
 from . import rivals
+from .arrays import recorded
 
 SIMULATED_SIZES = (8000, 500, 3000)  # light curves to train, validate and test on
 DAYS = (0, 1, 3, 10, 30, 100, 300, 1000)  # after the first detection: when `arrays` asks for the class
+
+
+REAL = 1_460_000  # light curves of the first training set, about
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +178,10 @@ class ELAsTiCC(Classification):
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
+    def training_set(self) -> int:
+        """Of the real light curves about, of made-up ones exactly (those with two visits, which all of them have)."""
+        return self.n_train or (REAL if self.source == "real" else SIMULATED_SIZES[0])
+
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """f1_macro first, which is what Table 4 gives; accuracy; f1 of each class, as f1_<name>."""
         return self.report(self.logits(model, tokens).argmax(1), tokens.aux["label"].cpu())
@@ -205,7 +213,7 @@ class ELAsTiCC(Classification):
         test = data.test
         label, logits = test.aux["label"].cpu(), self.logits(model, test)
         by_day = torch.stack([self.logits(model, self.until(test, days)).argmax(1) for days in DAYS])
-        return super().arrays(model, data) | {
+        return super().arrays(model, data) | recorded(self, model, data) | {
             "label": label.numpy().astype(np.int8), "predicted": logits.argmax(1).numpy().astype(np.int8),
             "visits": test.real.sum(1).cpu().numpy().astype(np.int16),
             "detections": (test.aux["detected"] & test.real).sum(1).cpu().numpy().astype(np.int16),

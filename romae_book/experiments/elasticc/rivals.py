@@ -3,6 +3,7 @@
 import numpy as np
 
 from romae_lite.tokens import Tokens
+
 from .data import BANDS, fluxes
 
 

@@ -20,9 +20,10 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from romae_lite.io import atomic_write
-from ..data import DataError, NotHere, changed, data_root
 from romae_lite.masking import take
 from romae_lite.tokens import Tokens, patchify, unpatchify
+
+from ..data import DataError, NotHere, changed, data_root
 
 RATE = 16_000  # samples per second, of everything that is computed from audio, as SSAST's code has it
 BANDS = 128

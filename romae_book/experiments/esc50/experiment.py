@@ -15,12 +15,13 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from romae_lite.devices import device_of, sent
-from ..classification import Classification
-from ..data import DataError
-from ..experiment import Experiment, Splits, numpy_rng, setting
 from romae_lite.masking import hide, split, take
 from romae_lite.model import masked_loss, normalised_loss, reconstruction_loss
 from romae_lite.tokens import Tokens
+
+from ..base import Experiment, Splits, numpy_rng, setting
+from ..classification import Classification
+from ..data import DataError
 from . import data as sounds
 from . import rivals
 
@@ -157,6 +158,19 @@ class ESC50(Classification):
             clips[clips.fold == held] if self.holdout else train[np.arange(min(len(train), 200)) * len(train) // 200]
         )
         return train, valid, clips[~rest]
+
+    def pretraining_set(self) -> int | None:
+        """Where the first stage has sounds of its own: about how many; which videos are left, and which part of
+        LibriSpeech was taken, differ from copy to copy."""
+        if self.pretrain == "own" or self.source == "simulated":
+            return None
+        return self.n_pretrain or 20_000
+
+    def training_set(self) -> int:
+        """Four folds of five, or three where one is held out; of made-up sounds what the preset says."""
+        if self.source == "simulated":
+            return 480
+        return (320 if self.source == "esc10" else 1600) * (3 if self.holdout else 4) // 4
 
     def data(self, seed: int, path: Path | str | None = None) -> Splits:
         """Training, validation and test set, energies scaled with the mean and deviation of the training sounds.

@@ -4,6 +4,7 @@ import numpy as np
 
 from romae_lite.devices import threads_kept
 from romae_lite.tokens import Tokens
+
 from .data import picture
 
 

@@ -10,12 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..experiment import Experiment, Masked, Splits, numpy_rng, setting
 from romae_lite.masking import hide
 from romae_lite.model import ModelConfig, masked_loss, predicted
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
+
+from ..base import Experiment, Masked, Splits, numpy_rng, setting
+from .arrays import recorded
 from .data import TOP, WAVES, draw, generate, waves
 from .rivals import harmonic, straight
 
@@ -229,6 +231,9 @@ class Frequencies(Masked):
             np.square(clean[group == MIXED]).mean() / np.square((noisy - clean)[group == MIXED]).mean()
         )
         return found
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        return recorded(self, model, data) | super().arrays(model, data)
 
     def baselines(self, tokens: Tokens) -> dict[str, float]:
         """Harmonic regression on the observed points and predicting zero: mse_clean_harmonic, mse_clean_3hz_zero ...;

@@ -1,1 +1,1 @@
-"""."""
+"""The pendulum in noisy pictures (chapter 08)."""

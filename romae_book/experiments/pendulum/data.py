@@ -202,3 +202,9 @@ def drawn(angles: np.ndarray) -> np.ndarray:
         small = np.asarray(large.resize((SIZE, SIZE), Image.Resampling.LANCZOS))
         out[i] = (255 * np.clip(small, 0, 1)).ravel()
     return out
+
+
+def grey(tokens: Tokens) -> np.ndarray:
+    """Grey levels as the camera gave them, whole numbers from 0 to 255: (n, N, 576) float32."""
+    mean, std = tokens.aux["grey"].T[:, :, None, None]
+    return ((tokens.values * std + mean) * 255).round().cpu().numpy()

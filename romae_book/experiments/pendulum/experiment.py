@@ -12,14 +12,15 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.devices import device_of
-from ...paper.encodings import Task
-from ..experiment import Experiment, Splits, numpy_rng, setting
 from romae_lite.model import INITS, ModelConfig, RoMAEPredictor, size
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded_build
+
+from ..base import Experiment, Splits, Task, numpy_rng, setting
 from . import rivals as predictors
-from .data import SIZE, STEPS, generate, published
+from .arrays import recorded
+from .data import SIZE, STEPS, generate, grey, published
 
 AUTHORS_GREY = (0.002, 0.0021)  # their "mean" and "deviation" of pixels between 0 and 1 (D24)
 
@@ -211,6 +212,9 @@ class Pendulum(Experiment):
                 found[key] = float(square[where].mean())
         return found
 
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        return recorded(self, model, data) | super().arrays(model, data)
+
     def compare(self, data: Splits, clips: int = 500) -> dict[str, float]:
         """The training set's mean, ridge regression on a frame's pixels (from some training clips), and a Kalman
         smoother that knows the physics: mse_mean, mse_ridge, mse_kalman and so on."""
@@ -222,12 +226,6 @@ class Pendulum(Experiment):
             "kalman": predictors.kalman(grey(test), numbers),
         }
         return {f"{key}_{name}": v for name, guess in guesses.items() for key, v in self.score(guess, test).items()}
-
-
-def grey(tokens: Tokens) -> np.ndarray:
-    """Grey levels as the camera gave them, whole numbers from 0 to 255: (n, N, 576) float32."""
-    mean, std = tokens.aux["grey"].T[:, :, None, None]
-    return ((tokens.values * std + mean) * 255).round().cpu().numpy()
 
 
 def mirrored(batch: Tokens, flip: Tensor) -> Tokens:

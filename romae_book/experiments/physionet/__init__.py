@@ -1,1 +1,1 @@
-"""."""
+"""PhysioNet 2012 (chapter 07)."""

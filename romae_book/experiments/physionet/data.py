@@ -20,8 +20,9 @@ import numpy as np
 import torch
 
 from romae_lite.io import atomic_write
-from ..data import DataError, NotHere, changed, data_root, limited, members
 from romae_lite.tokens import Tokens
+
+from ..data import DataError, NotHere, changed, data_root, limited, members
 
 HORIZON = 48 * 60  # minutes of a record
 RECORDS = 8000

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.batching import by_length, trim
-from ..experiment import Experiment, Masked, Splits, numpy_rng, setting
 from romae_lite.masking import hide
 from romae_lite.model import interpolate, masked_loss, predicted
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
+
+from ..base import Experiment, Masked, Splits, numpy_rng, setting
 from . import data as icu
 from . import rivals as predictors
 from .data import CHANNELS, Records
@@ -183,6 +184,13 @@ class PhysioNet(Masked):
         return out.numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------
+
+    def training_set(self) -> int:
+        """Three quarters of the records that hold two minutes (D19), or of those taken; four hold one
+        minute of series."""
+        held = icu.RECORDS - len(icu.EMPTY) - 4 * (self.descriptors == "observed")
+        n = self.patients or (held if self.source == "real" else 400)
+        return n - round(0.2 * n) - round(0.05 * n)
 
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         return self.score(self.predict(model, tokens, tokens.aux["hidden"]), tokens)

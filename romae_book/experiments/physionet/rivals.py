@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from romae_lite.tokens import Tokens
+
 from .data import CHANNELS
 
 

@@ -12,11 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.devices import device_of
-from ..experiment import Experiment, Splits, numpy_rng, setting
 from romae_lite.model import INITS, ModelConfig, RoMAEPredictor, Size, size
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import Recipe, seeded_build
+
+from ..base import Experiment, Splits, numpy_rng, setting
+from .arrays import recorded
 
 FAR = 1e9  # radians: float64 is as coarse there as float32 is within one turn
 # The paper's "sizes" here are tiny with another width: 12 blocks, 3 heads, a feed-forward part of 720 (D15).
@@ -208,6 +210,9 @@ class Position(Experiment):
         if self.anchor == "pinned":
             moves[:, -1] = 0
         return replace(tokens, positions=tokens.positions + moves)
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        return recorded(self, model, data) | super().arrays(model, data)
 
     def baselines(self, tokens: Tokens) -> dict[str, float]:
         """mse_mean: the mean of all positions, for who sees nothing; mse_relative: the best for who sees differences.

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from romae_lite.series.fill import ASKED, SEEN
 from romae_lite.tokens import Tokens
 
 KINDS = ("smooth", "matern", "rough", "periodic", "sum")
-SEEN, ASKED = (3, 60), 24  # points of a series: as few and many as there are, and questions at most
 NOISE = (0.01, 0.7)  # standard deviation of the measurements' noise, in those of the curve; uniform in its logarithm
 FAR = 10.0  # standard deviations of the seen values: a question with a best answer beyond them is dropped
 JITTER = 1e-6  # on the variance of asked points, for the Cholesky factor's sake

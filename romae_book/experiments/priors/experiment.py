@@ -18,10 +18,11 @@ from torch import Tensor, nn
 
 from romae_lite.batching import by_length
 from romae_lite.devices import device_of, sent
-from ..experiment import Masked, Splits, numpy_rng, setting
 from romae_lite.masking import split
 from romae_lite.model import BANDS, gaussian_loss, masked_loss, predicted, said
 from romae_lite.tokens import Tokens
+
+from ..base import Masked, Splits, numpy_rng, setting
 from . import rivals
 from .data import KINDS, SEEN, generate, seen_slots
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from romae_lite.tokens import Tokens
+
 from .data import SEEN, matern, periodic, rbf
 
 LENGTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # in distances of neighbours

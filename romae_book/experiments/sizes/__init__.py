@@ -1,1 +1,1 @@
-"""."""
+"""Parameter counts (Table 8)."""

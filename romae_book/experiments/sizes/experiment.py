@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from ..experiment import Experiment, Splits, setting
 from romae_lite.model import SIZES, ModelConfig, RoMAEPredictor, count_parameters, size
 from romae_lite.tokens import Tokens
+
+from ..base import Experiment, Splits, setting
 
 
 @dataclass(frozen=True, kw_only=True)

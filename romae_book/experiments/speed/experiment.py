@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from ..experiment import Experiment, Splits, setting
 from romae_lite.model import ModelConfig, RoMAE, size
 from romae_lite.rope import PositionEncoding
 from romae_lite.training import accelerator_for, seeded_build
+
+from ..base import Experiment, Splits, setting
 from . import work
 
 MEASURES = ("encoding", "straightforward", "ragged", "length", "start", "inference", "roofline", "input")

@@ -14,12 +14,13 @@ import torch
 
 from romae_lite.batching import by_length, padding_share, trim
 from romae_lite.fast import Fast
-from ...lab import run as runs
-from ..subjects import experiment
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE, RoMAEPredictor, masked_loss, size
 from romae_lite.tokens import Tokens
 from romae_lite.training import Recipe, fit, learning_rate
+
+from .. import experiment
+from ..machine import peak_memory_mb, reset_peak_memory
 from . import straightforward, work
 from .race import clock, load, race, ratio, spread
 from .work import Training
@@ -161,8 +162,8 @@ def length(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
     for i, n in enumerate(LENGTHS):
         if took and now() + took * (n / LENGTHS[i - 1]) ** 2 > end:
             break
-        runs.reset_peak_memory()
-        before = runs.peak_memory_mb(device)
+        reset_peak_memory()
+        before = peak_memory_mb(device)
         training, begin = Training(model, work.series(1, n=n), 0.75, Fast), now()
         training.step()
         took = now() - begin
@@ -172,7 +173,7 @@ def length(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
             training.step()
             times.append(now() - start)
         metrics[f"tokens_per_second_{n}"] = n / statistics.median(times)
-        metrics[f"memory_mb_{n}"] = max(0.0, runs.peak_memory_mb(device) - before)
+        metrics[f"memory_mb_{n}"] = max(0.0, peak_memory_mb(device) - before)
     metrics["tokens_per_second"] = max(v for k, v in metrics.items() if k.startswith("tokens_per_second"))
     metrics["longest"] = float(max(int(k.rpartition("_")[2]) for k in metrics if k.startswith("memory_mb_")))
     return metrics
@@ -253,7 +254,7 @@ def start(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
         "everything": EVERYTHING,
         "step": FIRST_STEP,
     }
-    root = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
+    root = os.pathsep.join([str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")])
 
     def process(code: str):
         return lambda: subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": root})
@@ -374,10 +375,10 @@ def roofline(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
             f"share_{name}_{part}": share
             for part, share in profile(Training(model, tokens, exp.shape["ratio"], form)).items()
         }
-    runs.reset_peak_memory()
-    before = runs.peak_memory_mb(device)
+    reset_peak_memory()
+    before = peak_memory_mb(device)
     Training(model, tokens, exp.shape["ratio"]).step()
-    metrics["memory_mb_step"] = max(0.0, runs.peak_memory_mb(device) - before)
+    metrics["memory_mb_step"] = max(0.0, peak_memory_mb(device) - before)
     return metrics
 
 

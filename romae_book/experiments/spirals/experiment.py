@@ -12,12 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..experiment import Masked, Splits, numpy_rng, setting
 from romae_lite.masking import hide
 from romae_lite.model import ModelConfig, masked_loss, predicted
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
+
+from ..base import Masked, Splits, numpy_rng, setting
 from . import rivals
+from .arrays import of_a_grid, of_any_points
 from .data import GRID, authors, generate
 
 BEYOND = 5  # points beyond the 75 that the authors' notebook asks for
@@ -222,6 +224,10 @@ class Spirals(Masked):
             "rmse_authors_beyond": self.score(said.numpy(), longer)["rmse_authors"],
             "rmse_clean_beyond": float(error.square().mean().sqrt()),
         }
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        kept = of_a_grid(self, model, data) | of_any_points(self, model, data)
+        return kept | super().arrays(model, data)
 
     def baselines(self, tokens: Tokens, names: Iterable[str] = tuple(rivals.RIVALS)) -> dict[str, float]:
         """Bayes-optimal, least-squares and spline predictors on the same points: rmse_clean_bayes and so on. names:

@@ -1,1 +1,1 @@
-"""."""
+"""Synthetic irregular series (chapter 06)."""

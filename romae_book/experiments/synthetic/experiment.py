@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...paper.encodings import Task
-from ..experiment import Experiment, Masked, Splits, numpy_rng, setting
 from romae_lite.masking import hide
 from romae_lite.model import count_parameters, masked_loss, predicted
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
+
+from ..base import Experiment, Masked, Splits, Task, numpy_rng, setting
 from . import rivals as predictors
 from .data import GRIDS, generate
 

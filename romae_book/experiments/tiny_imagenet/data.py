@@ -17,6 +17,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from romae_lite.io import atomic_write
+
 from ..data import DAMAGE, DataError, NotHere, changed, data_root, limited
 
 CLASSES, PER_CLASS, TEST_PER_CLASS, SIDE = 200, 500, 50, 64

@@ -16,12 +16,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from romae_lite.devices import device_of, sent
-from ..classification import Classification
-from ..experiment import Experiment, Splits, numpy_rng, setting
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE, normalised_loss, reconstruction_loss
 from romae_lite.tokens import Tokens, patchify
 from romae_lite.training import seeded_build
+
+from ..base import Experiment, Splits, numpy_rng, setting
+from ..classification import Classification
 from . import data as pictures
 from . import rivals
 from .absolute import AuthorsAbsolute
@@ -288,6 +289,9 @@ class TinyImageNet(Classification):
         return loss(model(batch, where), take(batch.values, where.hidden), None)
 
     # Metrics --------------------------------------------------------------------------------------------------------
+
+    def training_set(self) -> int:
+        return self.classes * (self.per_class - self.valid_per_class)
 
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """f1_macro first, which is what Table 2 gives; accuracy."""

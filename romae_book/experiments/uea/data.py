@@ -24,8 +24,9 @@ import numpy as np
 import torch
 
 from romae_lite.io import atomic_write
-from ..data import DAMAGE, DataError, NotHere, changed, data_root, limited
 from romae_lite.tokens import Tokens, collate
+
+from ..data import DAMAGE, DataError, NotHere, changed, data_root, limited
 
 
 class Info(NamedTuple):

@@ -12,14 +12,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..classification import Classification
-from ...paper.encodings import Task
-from ..experiment import Splits, numpy_rng, setting
 from romae_lite.model import RoMAE, RoMAEPredictor
 from romae_lite.tokens import Tokens
 from romae_lite.training import forked, mixed, seeded
+
+from ..base import Splits, Task, numpy_rng, setting
+from ..classification import Classification
 from . import data as archive
 from . import rivals as predictors
+from .arrays import compared, recorded
 from .data import SETS, NotHere, Series
 
 # What depends on the set: the paper's settings of fine-tuning (Table 12, its c as smoothing = 1 - c), and ours.
@@ -238,6 +239,12 @@ class UEA(Classification):
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
+    def training_set(self) -> int:
+        """The archive's training set, less what a fold or the validation takes; class by class, so by a few at most."""
+        n = SETS[self.dataset].train
+        n -= round(n / self.folds) if self.folds else 0
+        return n - round(self.valid_share * n)
+
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """accuracy, f1_macro; accuracy_train_mode is the accuracy with dropout and stochastic depth left on, mean of
         five passes, which is how the authors' script scores (D27)."""
@@ -274,7 +281,10 @@ class UEA(Classification):
             np.mean([accuracy(share, draw) for draw in range(5 if share > self.dropped else 1)]) for share in shares
         ]
         curve = {"dropped": np.array(shares), "accuracy_dropped": np.array(found)}
-        return super().arrays(model, data) | curve
+        return recorded(self, model, data) | super().arrays(model, data) | curve
+
+    def compared(self, data: Splits) -> dict[str, np.ndarray]:
+        return compared(self, data)
 
 
 def stratified(label: np.ndarray, parts: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,1 +1,1 @@
-"""."""
+"""Patches, masks and the masked autoencoder, played with (chapter 02)."""

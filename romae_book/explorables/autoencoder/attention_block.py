@@ -10,11 +10,12 @@ import numpy as np
 import torch
 
 from romae_lite.model import Block, ModelConfig, Size, attention_weights
+from romae_lite.rope import PositionEncoding, rotate
+
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure
 from ..palette import PALETTE
-from romae_lite.rope import PositionEncoding, rotate
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SIZE = Size(dim=4, heads=1, depth=1, ff=8)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from romae_lite.model import SIZES, ModelConfig, Size
+
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure

@@ -12,12 +12,13 @@ import numpy as np
 from torch import Tensor
 
 from romae_lite.model import RoMAE, Size
+from romae_lite.tokens import Tokens
+
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure
 from ..palette import PALETTE
 from ..weights import packed, predicted
-from romae_lite.tokens import Tokens
 from .forward_pass import block_multiplications
 
 SCRIPT = Path(__file__).with_suffix(".js")

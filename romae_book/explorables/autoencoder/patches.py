@@ -7,11 +7,12 @@ from pathlib import Path
 
 import torch
 
+from romae_lite.tokens import patchify
+
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure
 from ..palette import PALETTE
-from romae_lite.tokens import patchify
 
 SCRIPT = Path(__file__).with_suffix(".js")
 AXES = {1: ("time",), 2: ("row", "column"), 3: ("frame", "row", "column")}

@@ -1,1 +1,1 @@
-"""."""
+"""Light curves: ELAsTiCC (chapter 10)."""

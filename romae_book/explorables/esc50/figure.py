@@ -12,14 +12,15 @@ import numpy as np
 import torch
 
 from romae_lite.model import RoMAE
+from romae_lite.tokens import Tokens
+
+from ...experiments.esc50.data import HOP, PATCH, RATE, centres
+from ...experiments.esc50.data import picture as picture_of
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure
 from ..palette import PALETTE
 from ..weights import packed, predicted
-from romae_lite.tokens import Tokens
-from ...experiments.esc50.data import HOP, PATCH, RATE, centres
-from ...experiments.esc50.data import picture as picture_of
 
 SCRIPT = Path(__file__).with_suffix(".js")
 LOWEST, HIGHEST = -2.0, 4.0  # standardised energies; travel as 0 to 255

@@ -1,1 +1,1 @@
-"""."""
+"""Which frequencies survive (chapter 04)."""

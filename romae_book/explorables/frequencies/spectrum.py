@@ -5,54 +5,21 @@ adds up sines, counts errors and takes Fourier transforms; it predicts nothing i
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
-from itertools import combinations_with_replacement
 from pathlib import Path
 
 import numpy as np
-from torch import nn
 
-from ...experiments.experiment import Splits, numpy_rng
+from ...experiments.frequencies.experiment import Frequencies
 from ...lab.records import Record, load_all
-from romae_lite.masking import hide
+from ...lab.runs import runs_of
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn
 from ..gallery import figure
 from ..palette import PALETTE
-from romae_lite.training import seeded
-from ...experiments.frequencies.data import NOISE, generate
-from ...experiments.frequencies.experiment import Frequencies
-from ...experiments.frequencies.rivals import harmonic
 
 SCRIPT = Path(__file__).with_suffix(".js")
-SHOWN = (1, 5, 9, 12, 15, 18, 21, 24)  # frequencies of the series that are drawn
 UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
 COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set position_scale=99.0"
-
-
-def recorded(exp: Frequencies, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-    """What a run keeps for figures: one series for each frequency and pair of SHOWN, at three noise levels, at one if
-    series are longer than a hundred points, since arrays of a record are small.
-
-    frequencies (C, 2), -1 for none; noise (L,); observed (C, T) bool; clean (C, T); noisy, romae and harmonic
-    (L, C, T): at hidden points a prediction, at observed ones the observation (romae) or a fit (harmonic). The same
-    series whatever the seed and the settings of the model.
-    """
-    rows = [(f, np.nan) for f in SHOWN] + list(combinations_with_replacement(SHOWN, 2))
-    levels = (0.02, NOISE, 0.3) if exp.length <= 100 else (NOISE,)
-    kept = {name: [] for name in ("noisy", "romae", "harmonic")}
-    for noise in levels:
-        tokens = generate(np.array(rows, float), numpy_rng(0, 9), exp.length, noise)
-        hidden = hide(tokens.real, visible=exp.shown, generator=seeded(0, 9))
-        tokens = replace(tokens, positions=tokens.positions * exp.scale, aux=tokens.aux | {"hidden": hidden})
-        noisy = tokens.values[..., 0].double().numpy()
-        kept["noisy"].append(noisy)
-        kept["romae"].append(exp.predict(model, tokens))
-        kept["harmonic"].append(harmonic(noisy, ~hidden.numpy(), noise))
-    return {name: np.stack(values).astype(np.float16) for name, values in kept.items()} | {
-        "frequencies": tokens.aux["frequencies"].numpy().astype(np.int8), "noise": np.array(levels, np.float32),
-        "observed": ~hidden.numpy(), "clean": tokens.aux["clean"].numpy().astype(np.float16),
-    }  # fmt: skip
 
 
 def key(frequencies) -> str:
@@ -189,7 +156,7 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
 def by_scale(root: Path | None = None) -> dict[float, list[Record]]:
     """Runs of the preset "small" at every position scale that is recorded, by scale."""
     scales = sorted({record.config["position_scale"] for record in load_all(root, Frequencies.name).records})
-    return {scale: Frequencies.small().replace(position_scale=scale).records(root) for scale in scales}
+    return {scale: runs_of(Frequencies.small().replace(position_scale=scale), root) for scale in scales}
 
 
 @figure("spectrum")

@@ -5,23 +5,18 @@ Frames, true angles and predictions, the Kalman smoother's among them, come from
 
 import base64
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import nn
 
-from ...experiments.experiment import Splits
+from ...experiments.pendulum import rivals as predictors
+from ...experiments.pendulum.data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
+from ...experiments.pendulum.experiment import Pendulum
+from ...lab.runs import runs_of
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn
 from ..gallery import figure
 from ..palette import PALETTE
-from romae_lite.tokens import Tokens
-from romae_lite.training import seeded
-from ...experiments.pendulum import rivals as predictors
-from ...experiments.pendulum.data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
-from ...experiments.pendulum.experiment import Pendulum, grey
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001
@@ -38,54 +33,6 @@ WORLDS = {  # what can be done to a clip's frames: how the page says it, and wha
     "their distance to [CLS], which stays at 0.",
 }
 KEYS = ("prediction", "shuffled", "half", "later")  # the arrays that hold the answers, in their order
-
-
-def recorded(exp: Pendulum, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-    """What a run keeps for figures.
-
-    by_share (10,), by_number (100,)  mse by the share of the picture left (tenths; nan where none) and by frame
-    mse_shuffled mse where the frames, their times with them, come in another order
-    mse_half     mse where only every other of the kept frames is shown
-    mse_later    mse where all frames are said to come 20 steps later
-    frames (4, N, 576) uint8, numbers, share (4, N), angles (4, 100), prediction, kalman (4, N, 2): four test clips
-    shuffled, later (4, N, 2), half, kalman_half (4, ceil(N / 2), 2): what is said of these, frame by frame
-    """
-    test = data.test
-    prediction, target = exp.predict(model, test), test.aux["target"].double().numpy()
-    square = ((prediction - target) ** 2).mean(-1)  # (n, N)
-    number = (test.positions[..., 0] / exp.position_scale).round().long().numpy()
-    tenth = np.minimum((test.aux["share"].numpy() * 10).astype(int), 9)
-    order = torch.randperm(exp.keep_frames, generator=seeded(0, 8))
-    worlds = {
-        "shuffled": _frames(exp, test, order),
-        "half": _frames(exp, test, slice(None, None, 2)),
-        "later": replace(test, positions=test.positions + 20 * exp.position_scale),
-    }
-    answers = {name: exp.predict(model, clips) for name, clips in worlds.items()}
-    errors = {f"mse_{name}": np.float64(exp.score(answers[name], clips)["mse"]) for name, clips in worlds.items()}
-    answers["shuffled"] = answers["shuffled"][:, order.argsort()]  # in the order of the frames again
-    few = slice(0, 4)
-    frames = grey(test[few])
-    return errors | {name: answer[few].astype(np.float32) for name, answer in answers.items()} | {
-        "by_share": _means(square, tenth, 10), "by_number": _means(square, number, STEPS),
-        "frames": frames.astype(np.uint8), "numbers": number[few].astype(np.int8),
-        "share": test.aux["share"][few].numpy(), "angles": test.aux["angles"][few].numpy(),
-        "prediction": prediction[few].astype(np.float32),
-        "kalman": predictors.kalman(frames, number[few]).astype(np.float32),
-        "kalman_half": predictors.kalman(frames[:, ::2], number[few, ::2]).astype(np.float32),
-    }  # fmt: skip
-
-
-def _frames(exp: Pendulum, clips: Tokens, which: torch.Tensor | slice) -> Tokens:
-    """The same clips with some of their kept frames, or all of them in another order."""
-    return clips._map(lambda t: t[:, which] if t.ndim > 1 and t.shape[1] == exp.keep_frames else t)
-
-
-def _means(value: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
-    """Mean of value within each group, nan where it is empty: (groups,)."""
-    count = np.bincount(group.ravel(), minlength=groups)
-    total = np.bincount(group.ravel(), value.ravel(), groups)
-    return np.divide(total, count, out=np.full(groups, np.nan), where=count > 0)
 
 
 def answers(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -253,5 +200,5 @@ def from_results(root: Path | None = None) -> Explorable:
         source += f"To repeat: {first.command}."
         return explorable(arrays, NAMES[first.preset], {NAMES[r.preset]: a for r, a in others}, source)
 
-    groups = [Pendulum.best().records(root), Pendulum.paper().records(root)]
+    groups = [runs_of(Pendulum.best(), root), runs_of(Pendulum.paper(), root)]
     return drawn("pendulum", "Where is the rod?", COMMAND, groups, draw, root)

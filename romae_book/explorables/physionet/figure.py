@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ...experiments.physionet.data import CHANNELS, HORIZON, UNITS
+from ...lab.runs import runs_of
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, parts
 from ..gallery import figure
 from ..palette import PALETTE
-from ...experiments.physionet.data import CHANNELS, HORIZON, UNITS
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # standardised values travel as whole numbers of 0.01
@@ -131,5 +132,5 @@ def from_results(root: Path | None = None) -> Explorable:
         return explorable(arrays, source)
 
     presets = (PhysioNet.best(), PhysioNet.paper(), PhysioNet.small())
-    runs = [run for preset in presets for run in preset.records(root)]
+    runs = [run for preset in presets for run in runs_of(preset, root)]
     return drawn("patient", "A patient", COMMAND, [runs], draw, root)

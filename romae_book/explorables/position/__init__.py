@@ -1,1 +1,1 @@
-"""."""
+"""Positions recovered by [CLS] (chapter 03)."""

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ...experiments.experiment import numpy_rng
+from ...experiments.base import numpy_rng
+from ...experiments.position.experiment import Position
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure
 from ..palette import PALETTE
-from ...experiments.position.experiment import Position
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MODEL = {"dim": 16, "heads": 2, "depth": 2, "ff": 32, "p": 0.75, "base": 10_000.0}

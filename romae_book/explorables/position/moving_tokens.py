@@ -11,49 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import nn
 
 from romae_lite import rope
-from ...experiments.experiment import Splits, numpy_rng
+
+from ...experiments.position.experiment import width
 from ...lab.records import Record, load_all
+from ...lab.runs import runs_of
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn
 from ..gallery import figure
 from ..palette import PALETTE
-from ...experiments.position.experiment import Position, width
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # answers travel as whole hundredths
 COMMAND = "python -m romae_lite run position --preset best --seeds 0"
-
-
-def recorded(exp: Position, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-    """What a run keeps for figures: six patterns of tokens moved through the range and beyond, and errors by position.
-
-    offsets (6, tokens), shifts (K,), named (6, K, tokens): tokens at offsets + shift; grid (50,) centres of equal
-    parts of the range, bias and absolute (50,): mean and mean absolute error of the test points in each.
-    """
-    rng = numpy_rng(0, 7)
-    span = exp.high - exp.low
-    offsets = np.sort(rng.uniform(0, 0.4 * span, (6, exp.tokens)), axis=1)
-    shifts = np.linspace(exp.low - 0.2 * span, exp.high - 0.2 * span, 61)
-    where = offsets[:, None] + shifts[:, None]  # (6, K, tokens)
-    tokens = exp.at(where.reshape(-1, exp.tokens), numpy_rng(0, 8))
-    if exp.anchor == "moving":  # with the pattern, ten units before its first token
-        tokens.positions[:, -1, 0] = torch.from_numpy(shifts - 10).repeat(6) * exp.position_scale
-    target = data.test.aux["target"].double().numpy().ravel()
-    error = exp.predict(model, data.test).ravel() - target
-    part = np.clip(((target - exp.low) / span * 50).astype(int), 0, 49)
-    count = np.bincount(part, minlength=50)
-    return {
-        "offsets": offsets.astype(np.float32),
-        "shifts": shifts.astype(np.float32),
-        "named": exp.predict(model, tokens).reshape(where.shape).astype(np.float32),
-        "grid": (exp.low + span * (np.arange(50) + 0.5) / 50).astype(np.float32),
-        "bias": (np.bincount(part, error, 50) / np.maximum(count, 1)).astype(np.float32),
-        "absolute": (np.bincount(part, np.abs(error), 50) / np.maximum(count, 1)).astype(np.float32),
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +161,7 @@ def kinds(root: Path | None = None) -> list[list[Record]]:
     ):
         settings = {name for name, _ in record.planned.overrides} - record.planned.build().neutral
         if settings <= TOLD | {"size"}:
-            groups.setdefault(kind(record), record.planned.build().records(root))
+            groups.setdefault(kind(record), runs_of(record.planned.build(), root))
     return [groups[key] for key in sorted(groups, key=lambda key: (ORDER.index(key[0]), key[1]))]
 
 

@@ -6,14 +6,15 @@ import numpy as np
 
 from romae_lite import zoo
 from romae_lite.model import BANDS, RoMAE, count_parameters
+from romae_lite.series.fill import fill
+
+from ...experiments.priors.data import ASKED, SEEN
+from ...experiments.priors.rivals import GRID
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure
 from ..palette import PALETTE
 from ..weights import packed, unpacked
-from ...experiments.priors.data import ASKED, SEEN
-from romae_lite.series.fill import fill
-from ...experiments.priors.rivals import GRID
 
 SCRIPT = Path(__file__).with_suffix(".js")
 CURVE = 96  # places of a curve: four heaps of questions

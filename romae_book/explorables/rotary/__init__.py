@@ -1,1 +1,1 @@
-"""."""
+"""Rotary position encoding, played with (chapter 01)."""

@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 
 from romae_lite import rope
+
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure

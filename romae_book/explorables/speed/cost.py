@@ -11,8 +11,9 @@ from pathlib import Path
 
 import torch
 
-from ...lab.records import Record, load_all
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters
+
+from ...lab.records import Record, load_all
 from .. import svg
 from ..explorable import Explorable, not_recorded
 from ..gallery import figure

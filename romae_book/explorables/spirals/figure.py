@@ -8,57 +8,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
-from ...experiments.experiment import Splits
+from ...experiments.spirals.experiment import Spirals
+from ...lab.runs import runs_of
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn
 from ..gallery import figure
 from ..palette import PALETTE
-from romae_lite.tokens import Tokens
-from romae_lite.training import seeded
-from ...experiments.spirals import rivals as predictors
-from ...experiments.spirals.experiment import Spirals
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MODELS = ("romae", "bayes")
 COMMAND = "python -m romae_lite run spirals --preset best --seeds 0"
 SCALE = 10_000  # values travel as whole numbers of 1e-4: four decimals, a third of the bytes
-
-
-def recorded(exp: Spirals, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-    """What a run keeps for it: six test spirals, their points uncovered one after the other, and what RoMAE and the
-    Bayes-optimal predictor make of the first k of them."""
-    if exp.irregular:  # the explorable draws all spirals over one grid
-        return {}
-    counts = np.array([3, 5, 8, 12, 16, 20, 25, 30, 35, 45, 60, 74])
-    chosen = torch.cat([(data.test.aux["clockwise"] == c).nonzero()[:3, 0] for c in (True, False)])
-    few = data.test[chosen]
-    n, points = few.values.shape[:2]
-    order = torch.argsort(torch.rand(n, points, generator=seeded(0, 5)), dim=1)  # (n, 75)
-    theta = few.positions[..., 0].numpy() / exp.scale
-    noisy = few.values.double().numpy()
-    romae, bayes = (np.empty((n, len(counts), points, 2), np.float32) for _ in range(2))
-    for k, count in enumerate(counts):
-        observed = torch.zeros(n, points, dtype=torch.bool).scatter_(1, order[:, :count], True)
-        romae[:, k] = everywhere(exp, model, few, observed)
-        bayes[:, k] = predictors.bayes(theta, noisy, observed.numpy())
-    return {
-        "theta": theta[0].astype(np.float32), "chirality": few.aux["clockwise"].numpy().astype(np.int8),
-        "clean": few.aux["clean"].numpy().astype(np.float32), "noisy": noisy.astype(np.float32),
-        "order": order.numpy().astype(np.int16), "counts": counts.astype(np.int16), "romae": romae, "bayes": bayes,
-    }  # fmt: skip
-
-
-def everywhere(exp: Spirals, model: nn.Module, tokens: Tokens, observed: Tensor) -> np.ndarray:
-    """Predicted curve at all 75 angles, (n, 75, 2): at an observed point, the prediction is made without it."""
-    out = exp.predict(model, tokens, ~observed)
-    for i in range(int(observed.sum(1).max())):
-        # hide the i-th observed point of every spiral as well, and keep what is predicted there
-        nth = (observed.cumsum(1) == i + 1) & observed
-        out = torch.where(nth[..., None], exp.predict(model, tokens, ~observed | nth), out)
-    return out.numpy()
 
 
 def payload(arrays: Mapping[str, np.ndarray]) -> dict:
@@ -155,5 +116,5 @@ def from_results(root: Path | None = None) -> Explorable:
         )
         return explorable(arrays, source)
 
-    runs = [*Spirals.best().records(root), *Spirals.paper().records(root)]
+    runs = [*runs_of(Spirals.best(), root), *runs_of(Spirals.paper(), root)]
     return drawn("spirals", "Spirals", COMMAND, [runs], draw, root)

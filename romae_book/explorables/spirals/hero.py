@@ -4,124 +4,27 @@ Two models of one size draw it: one trained with any number of visible points, o
 How far each is from the best possible is recorded on the test set, for every number of points.
 """
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
-from ...experiments.experiment import Splits
-from ...lab.records import Record
-from romae_lite.model import RoMAE, count_parameters, interpolate
+from romae_lite.model import RoMAE, interpolate
+from romae_lite.tokens import Tokens
+
+from ...experiments.spirals.arrays import COUNTS, WEIGHTS  # noqa: F401
+from ...experiments.spirals.data import GRID, NOISE, A, B, generate
+from ...lab.records import Record, from_arrays
+from ...paper.counts import MODELS, always_thirty, runs
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn
 from ..gallery import figure
 from ..palette import PALETTE
 from ..weights import packed, unpacked
-from romae_lite.tokens import Tokens
-from romae_lite.training import seeded
-from romae_lite.zoo import from_arrays
-from ...experiments.spirals import rivals
-from ...experiments.spirals.data import GRID, NOISE, A, B, generate
-from ...experiments.spirals.experiment import Spirals
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COMMAND = "python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2"
-MODELS = {"varying": "any number of points", "fixed": "always 30 points"}  # in training
-CHANGES = {"varying": {"epochs": 2}, "fixed": {"counts": "fixed"}}  # of the preset "page"
-
-COUNTS = (3, 5, 8, 12, 16, 20, 25, 30, 35, 45, 60, 74)
-WEIGHTS = 95_000  # more do not fit beside a record
-
-
-def recorded(exp: Spirals, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
-    """What a run keeps for it: its weights in half precision, and errors on the test spirals for COUNTS.
-
-    hero.mse (2, K): mean squared error to the clean curve at all hidden points, of RoMAE and of the Bayes-optimal
-    predictor; hero.se (K,): the standard error of the mean difference of the two over spirals.
-    """
-    if not exp.irregular or count_parameters(model) > WEIGHTS:
-        return {}
-    mse, se = np.empty((2, len(COUNTS))), np.empty(len(COUNTS))
-    order = torch.rand(data.test.values.shape[:2], generator=seeded(0, 6)).argsort(1)  # (n, 75)
-    for k, count in enumerate(COUNTS):
-        square = errors(exp, model, data.test, order[:, :count].sort(1).values, order[:, count:])
-        mse[:, k] = square.mean(1)
-        se[k] = (square[0] - square[1]).std(ddof=1) / math.sqrt(square.shape[1])
-    weights = {f"weights.{name}": w.half().cpu().numpy() for name, w in model.state_dict().items()}
-    return {"hero.counts": np.array(COUNTS, np.int16), "hero.mse": mse, "hero.se": se, **weights}
-
-
-def errors(exp: Spirals, model: nn.Module, tokens: Tokens, shown: Tensor, asked: Tensor) -> np.ndarray:
-    """Squared error to the clean curve, (2, n) means over the asked points of each spiral: RoMAE, Bayes-optimal.
-
-    shown, asked (n, V) and (n, M): indices of the points that are seen and asked for."""
-    rows = torch.arange(len(tokens))[:, None]
-    few = Tokens(values=tokens.values[rows, shown], positions=tokens.positions[rows, shown])
-    curve = interpolate(model, few, tokens.positions[rows, asked])
-    observed = torch.zeros(tokens.values.shape[:2], dtype=torch.bool).scatter_(1, shown, True)
-    theta = tokens.positions[..., 0].numpy() / exp.scale
-    best = torch.from_numpy(rivals.bayes(theta, tokens.values.double().numpy(), observed.numpy()))[rows, asked]
-    clean = tokens.aux["clean"][rows, asked]
-    return np.stack([(found - clean).square().mean((1, 2)).numpy() for found in (curve.double(), best)])
-
-
-def runs(model: str, root: Path | None) -> list[Record]:
-    """Of one of MODELS, the recorded runs."""
-    return Spirals.page().replace(**CHANGES[model]).records(root)
-
-
-def finding(root: Path | None = None) -> dict[str, float | str]:
-    """What recorded runs say, for the book's text; empty where they are missing.
-
-    Errors are over the Bayes-optimal one, as ratios of root mean squares: least and most from 5 to 74 visible points,
-    and those of models that were trained with 30 points only, at a few and at many.
-    """
-    varying = next(iter(runs("varying", root)), None)
-    thirty = always_thirty(root)
-    if varying is None or not thirty:
-        return {}
-    ours, theirs = ratios(varying.arrays), thirty["ratio"]
-    among = [ours[n] for n in COUNTS if n >= 5]
-    return {
-        "parameters": varying.parameters, "n_test": varying.config["n_test"], "from": 5, "to": COUNTS[-1],
-        "least": min(among), "most": max(among), "few": 12, "many": 60, "fixed_few": theirs[12],
-        "fixed_many": theirs[60], "fixed_on": thirty["on"], "fixed_which": thirty["which"],
-    }  # fmt: skip
-
-
-def always_thirty(root: Path | None = None) -> dict:
-    """The counter-example: {"ratio": visible points -> error over Bayes-optimal, "on": of what, "which": model}; empty
-    without records.
-
-    The same model trained with a fixed number, if it was recorded; else the preset "best", on the six test spirals
-    that each of its runs keeps, on the paper's grid of angles."""
-    if same := runs("fixed", root):
-        on = f"{same[0].config['n_test']:,} test spirals, one run of half as many passes"
-        return {"ratio": ratios(same[0].arrays), "on": on, "which": "such a"}
-    square, others = np.zeros((2, len(COUNTS))), Spirals.best().records(root)
-    spirals = 0
-    for arrays in (run.arrays for run in others):
-        if arrays["counts"].tolist() != list(COUNTS):
-            return {}
-        for clean, order, *curves in zip(*(arrays[n] for n in ("clean", "order", "romae", "bayes")), strict=True):
-            spirals += 1
-            for k, count in enumerate(COUNTS):
-                hidden = order[count:].astype(int)
-                square[:, k] += [float(((curve[k] - clean)[hidden] ** 2).mean()) for curve in curves]
-    if not spirals:
-        return {}
-    found = np.sqrt(square[0] / square[1]).tolist()
-    on = f"{spirals} test spirals, {len(others)} run" + "s" * (len(others) > 1)
-    return {"ratio": dict(zip(COUNTS, found, strict=True)), "on": on, "which": "another, larger"}
-
-
-def ratios(arrays: Mapping[str, np.ndarray]) -> dict[int, float]:
-    """Number of visible points -> RoMAE's root mean squared error over the Bayes-optimal one."""
-    romae, bayes = np.sqrt(arrays["hero.mse"])
-    return dict(zip(arrays["hero.counts"].tolist(), (romae / bayes).tolist(), strict=True))
 
 
 def model_of(record: Record, arrays: Mapping[str, np.ndarray]) -> RoMAE:

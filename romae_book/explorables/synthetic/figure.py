@@ -12,16 +12,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ...lab.records import Record
 from romae_lite.model import RoMAE
+
+from ...experiments.synthetic.data import GRIDS, NOISE, SHARPNESS, generate, weights
+from ...experiments.synthetic.experiment import Synthetic
+from ...experiments.synthetic.rivals import posterior
+from ...lab.records import Record
+from ...lab.runs import runs_of
 from .. import svg
 from ..explorable import Drawable, Explorable, drawn
 from ..gallery import figure
 from ..palette import PALETTE
 from ..weights import packed, predicted
-from ...experiments.synthetic.data import GRIDS, NOISE, SHARPNESS, generate, weights
-from ...experiments.synthetic.experiment import Synthetic
-from ...experiments.synthetic.rivals import posterior
 
 SCRIPT = Path(__file__).with_suffix(".js")
 GRID = "from-zero"  # the one that the page knows
@@ -140,5 +142,5 @@ def from_results(root: Path | None = None, **opening: int) -> Explorable:
         models = [(model_of(one, arrays), one.planned.build()) for one, arrays in runs]
         return explorable(models, source, **opening)
 
-    groups = [Synthetic.mini().records(root), Synthetic.mini().replace(position_scale=1.0).records(root)]
+    groups = [runs_of(Synthetic.mini(), root), runs_of(Synthetic.mini().replace(position_scale=1.0), root)]
     return drawn("synthetic", "Synthetic series", COMMAND, groups, draw, root)

@@ -1,1 +1,1 @@
-"""."""
+"""Tiny ImageNet (Table 2)."""

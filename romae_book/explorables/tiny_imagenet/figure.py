@@ -14,12 +14,13 @@ import torch
 from PIL import Image
 
 from romae_lite.model import RoMAE
+from romae_lite.tokens import Tokens, unpatchify
+
+from ...experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
 from .. import svg
 from ..explorable import Explorable
 from ..gallery import figure
 from ..weights import packed, predicted
-from romae_lite.tokens import Tokens, unpatchify
-from ...experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
 
 SCRIPT = Path(__file__).with_suffix(".js")
 

@@ -1,1 +1,1 @@
-"""."""
+"""UEA classification (chapter 09)."""

@@ -1,0 +1,284 @@
+"""What this book adds to Sphinx.
+
+    {explorable} spirals               an interactive figure, built from the committed records
+    {scoreboard}                       every claim of the paper with ours beside it, from the records; with an argument
+                                       parts of its rule: margins, before
+    {claims} agrees better             the claims in words that came out so, as a list
+    {numbers} agrees better            the single numbers that came out so, as a list
+    {model_card} filler                the card of a model that `load` knows, from the record of its run
+    {since_the_paper}                  later and independent numbers, never judged
+    {paper}`cell`, {ours}`cell`, {own}`cell`, {outcome}`cell`     in a sentence: a number of the scoreboard, by its id
+    {recorded}`spirals best rmse_clean`                           in a sentence: any other metric of a setting
+    {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
+    {deviations}                       the entries of the page that it stands on, as one table
+    {encodings}                        what position encodings are worth, from the records
+    {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
+    {api}                              the names of the front door, from their docstrings
+    {findings}                         what the book found, from the records
+
+A page that uses one of them is read again when the package, a record or a notebook has changed.
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from sphinx.errors import SphinxError
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:  # the book is built from the checkout, installed or not
+    sys.path.insert(0, str(ROOT))
+
+
+def fingerprint() -> str:
+    """Changes when a record, the package or a notebook does; or a script or style of the site, since Sphinx copies none
+    where it finds no page to write."""
+    folders = (
+        "results/**/*",
+        "romae_lite/**/*",
+        "romae_book/**/*",
+        "notebooks/*.ipynb",
+        "book/_ext/**/*",
+        "book/_static/**/*",
+    )
+    files = sorted(f for folder in folders for f in ROOT.glob(folder) if f.is_file() and f.suffix != ".pyc")
+    stat = [(f.relative_to(ROOT).as_posix(), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+    return hashlib.sha256(repr(stat).encode()).hexdigest()
+
+
+class Generated(SphinxDirective):
+    """A directive whose content depends on the package or the records."""
+
+    def run(self):
+        self.env.metadata[self.env.docname]["romae_generated"] = "yes"
+        try:
+            return self.generate()
+        except Exception as error:
+            raise SphinxError(f"{self.get_location()}: {{{self.name}}} failed: {error}") from error
+
+
+class ExplorableDirective(Generated):
+    required_arguments = 1
+
+    def generate(self):
+        from romae_book.explorables.gallery import gallery
+
+        return [nodes.raw("", gallery(self.arguments[0]).html(), format="html")]
+
+
+class ScoreboardDirective(Generated):
+    """Without an argument the whole; "margins" or "before": a table for the words about the rule."""
+
+    optional_arguments = 1
+
+    def generate(self):
+        from pages import board
+        from pages.deviations import DEVIATIONS
+
+        self.env.note_dependency(str(DEVIATIONS))
+        part = self.arguments[0] if self.arguments else ""
+        makers = {
+            "": lambda: board.board_html(script="../_static/scoreboard.js"),
+            "margins": board.margins_html,
+            "before": board.before_html,
+        }
+        if part not in makers:
+            raise ValueError(f"{part!r}; it takes margins, before, or nothing")
+        return [nodes.raw("", makers[part](), format="html")]
+
+
+class MarkdownDirective(Generated):
+    """Puts Markdown that is made from the records into the page."""
+
+    optional_arguments = 100
+
+    def generate(self):
+        container = nodes.container(classes=[f"romae-{self.name.replace('_', '-')}"])
+        self.state.nested_parse(self.markdown().splitlines(), self.content_offset, container)
+        return [container]
+
+
+class ClaimsDirective(MarkdownDirective):
+    def markdown(self):
+        from pages.prose import claims_markdown
+
+        return claims_markdown([word.replace("-", " ") for word in self.arguments])
+
+
+class NumbersDirective(MarkdownDirective):
+    def markdown(self):
+        from pages.prose import numbers_markdown
+
+        return numbers_markdown([word.replace("-", " ") for word in self.arguments])
+
+
+class ModelCardDirective(MarkdownDirective):
+    def markdown(self):
+        from romae_lite.zoo import card
+
+        return card(self.arguments[0]).split("\n", 2)[2]  # the page has a heading of its own
+
+
+LIBRARIES = "Module, BaseEstimator, tuple, object"  # classes whose members are not shown
+
+
+class ApiDirective(MarkdownDirective):
+    """The names of the front door, module by module, by autodoc."""
+
+    def markdown(self):
+        import romae_lite
+
+        lines = []
+        for home, names in romae_lite._HOMES.items():
+            lines += [f"**{home}**", ""]
+            for name in names:
+                value = getattr(romae_lite, name)
+                kind = "class" if isinstance(value, type) else "function" if callable(value) else "data"
+                # what a class of ours inherits from one of ours is its own; what it has from a library, the library's
+                members = ["   :members:", f"   :inherited-members: {LIBRARIES}"] * (kind == "class")
+                where = f"{value.__module__}.{name}" if kind != "data" else f"romae_lite.{name}"
+                lines += ["```{eval-rst}", f".. auto{kind}:: {where}", *members, "```", ""]
+        return "\n".join(lines)
+
+
+class SincePaperDirective(MarkdownDirective):
+    def markdown(self):
+        from pages.later import later_markdown
+
+        return later_markdown()
+
+
+def number_role(name, rawtext, text, lineno, inliner, options=None, content=None):
+    """A number or a word from the records: `page.prose` has a function of the role's name."""
+    from pages import prose
+
+    inliner.document.settings.env.metadata[inliner.document.settings.env.docname]["romae_generated"] = "yes"
+    try:
+        return [nodes.Text(getattr(prose, name)(text))], []
+    except Exception as error:
+        raise SphinxError(f"line {lineno}: {{{name}}}`{text}` failed: {error}") from error
+
+
+class LabRecordDirective(Generated):
+    required_arguments = 1
+    has_content = True
+
+    def generate(self):
+        from pages.deviations import DEVIATIONS
+        from pages.lab_record import STYLE, lab_record
+
+        self.env.note_dependency(str(DEVIATIONS))
+        found = [nodes.raw("", f"<style>{STYLE}</style>", format="html")]
+        for part in lab_record(self.arguments[0], "\n".join(self.content)):
+            section = nodes.section(ids=[part.id], names=[part.id])
+            section += nodes.title("", part.title)
+            if part.markdown:
+                self.state.nested_parse(part.markdown.splitlines(), self.content_offset, section)
+            if part.html:
+                section += nodes.raw("", part.html, format="html")
+            found.append(section)
+        return found
+
+
+class DeviationsDirective(Generated):
+    def generate(self):
+        from pages import deviations
+        from pages.lab_record import STYLE
+
+        found = deviations.read(Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8"))
+        cited = deviations.citing(ROOT.glob("notebooks/*.ipynb"))
+        table = deviations.table_html(found, cited, "../_static/deviations.js", "../notebooks/")
+        return [nodes.raw("", f"<style>{STYLE}{deviations.STYLE}</style>{table}", format="html")]
+
+
+class EncodingsDirective(Generated):
+    def generate(self):
+        from pages.encodings import encodings_html
+
+        return [nodes.raw("", encodings_html(), format="html")]
+
+
+class ChaptersDirective(Generated):
+    def generate(self):
+        chapters = ROOT / "book" / "chapters.yml"
+        self.env.note_dependency(str(chapters))
+        toc = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+        lines = []
+        for part in yaml.safe_load(chapters.read_text(encoding="utf-8")):
+            lines += [f"**{part['part']}**", ""]
+            for chapter in part["chapters"]:
+                name = f"notebooks/{chapter['file']}"
+                title = f"{chapter['file'][:2]} · {chapter['title']}"
+                if f"file: {name}\n" in toc:
+                    lines.append(f"- [{title}](/{name}): {chapter['play']}")
+                else:
+                    lines.append(f"- {title} *(planned)*: {chapter['play']}")
+            lines.append("")
+        container = nodes.container(classes=["romae-chapters"])
+        self.state.nested_parse(lines, self.content_offset, container)
+        return [container]
+
+
+def results_as_csv(app, error):
+    """All records as one table beside the pages, which link to it."""
+    if error is None and app.builder.format == "html":
+        from romae_book.cli.export import export
+
+        export(Path(app.outdir) / "results.csv")
+
+
+class FindingsDirective(Generated):
+    def generate(self):
+        from romae_book.paper.findings import findings
+
+        lines = [f"- {text}" for text in findings()]
+        container = nodes.container(classes=["romae-findings"])
+        self.state.nested_parse(lines, self.content_offset, container)
+        return [container]
+
+
+def outdated(app, env, added, changed, removed):
+    now = fingerprint()
+    if getattr(env, "romae_fingerprint", now) == now:
+        env.romae_fingerprint = now
+        return []
+    env.romae_fingerprint = now
+    return [doc for doc, meta in env.metadata.items() if meta.get("romae_generated")]
+
+
+def drop_thebe(app, pagename, templatename, context, doctree):
+    """sphinx-thebe names unpkg.com in a script on every page, and twice, even where it is switched off."""
+
+    def thebe(script):
+        inline = getattr(script, "attributes", {}).get("body") or ""
+        return "THEBE_JS_URL" in inline or "sphinx-thebe" in str(getattr(script, "filename", "") or "")
+
+    context["script_files"][:] = [s for s in context.get("script_files", []) if not thebe(s)]
+
+
+def setup(app):
+    app.add_directive("explorable", ExplorableDirective)
+    app.add_directive("scoreboard", ScoreboardDirective)
+    app.add_directive("lab_record", LabRecordDirective)
+    app.add_directive("deviations", DeviationsDirective)
+    app.add_directive("encodings", EncodingsDirective)
+    app.add_directive("chapters", ChaptersDirective)
+    app.add_directive("claims", ClaimsDirective)
+    app.add_directive("numbers", NumbersDirective)
+    app.add_directive("model_card", ModelCardDirective)
+    app.add_directive("since_the_paper", SincePaperDirective)
+    app.setup_extension("sphinx.ext.autodoc")
+    app.add_directive("api", ApiDirective)
+    app.setup_extension("docstrings")
+    for role in ("paper", "ours", "own", "outcome", "recorded", "difference", "judged"):
+        app.add_role(role, number_role)
+    app.add_directive("findings", FindingsDirective)
+    app.setup_extension("redirects")
+    app.setup_extension("lighter")
+    app.connect("env-get-outdated", outdated)
+    app.connect("build-finished", results_as_csv)
+    app.connect("html-page-context", drop_thebe, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,1 +1,0 @@
-"""Patches, masks and the masked autoencoder, played with (chapter 02)."""

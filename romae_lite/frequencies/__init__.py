@@ -1,1 +1,0 @@
-"""Which frequencies survive (chapter 04)."""

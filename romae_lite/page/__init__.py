@@ -1,1 +1,0 @@
-"""The page: interactive figures, matplotlib figures, tables, the scoreboard, what notebooks share."""

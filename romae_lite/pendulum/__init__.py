@@ -1,1 +1,0 @@
-"""The pendulum in noisy pictures (chapter 08)."""

@@ -1,1 +1,0 @@
-"""PhysioNet 2012 (chapter 07)."""

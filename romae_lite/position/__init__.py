@@ -1,1 +1,0 @@
-"""Positions recovered by [CLS] (chapter 03)."""

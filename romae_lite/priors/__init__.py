@@ -1,1 +1,0 @@
-"""A model that fills any one-dimensional series without training: it was trained on draws from priors."""

@@ -1,1 +1,0 @@
-"""Rotary position encoding, played with (chapter 01)."""

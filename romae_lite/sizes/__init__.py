@@ -1,1 +1,0 @@
-"""Parameter counts (Table 8)."""

@@ -1,1 +1,0 @@
-"""Spirals (chapter 05)."""

@@ -1,1 +1,0 @@
-"""Synthetic irregular series (chapter 06)."""

@@ -1,1 +1,0 @@
-"""UEA classification (chapter 09)."""

@@ -1,0 +1,25 @@
+"""The error of every recorded run, as one bar that grows when it is asked to."""
+
+from pathlib import Path
+
+from ...experiments.toy.experiment import Toy
+from ...lab.runs import runs_of
+from .. import svg
+from ..explorable import Explorable, not_recorded
+from ..gallery import figure
+
+
+@figure("toy")
+def from_results(root: Path | None = None) -> Explorable:
+    """The figure from the runs of the preset "quick"."""
+    errors = [record.metrics["mse"] for record in runs_of(Toy.quick(), root)]
+    if not errors:
+        return not_recorded("toy", "Slopes", "python -m romae_lite run toy --preset quick")
+    return Explorable(
+        name="toy",
+        script=Path(__file__).with_suffix(".js"),
+        data={"errors": errors},
+        fallback=svg.picture(300, 40, svg.label(10, 25, f"mean squared error {errors[0]:.3f}")),
+        title="How well is a slope read?",
+        caption="Choose a seed.",
+    )

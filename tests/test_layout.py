@@ -1,0 +1,38 @@
+"""The layout of the house: which package and folder may import which."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+# a folder may import what stands before it, and the library
+ORDER = ("experiments", "lab", "paper", "explorables", "notebook", "cli")
+
+
+def imports(path: Path) -> set[str]:
+    """Absolute names of the modules that a file imports, at its top or inside a function."""
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *filter(None, [node.module])))
+            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("romae_lite/**/*.py")), ids=lambda p: p.name)
+def test_the_library_knows_no_book(path):
+    if path.name != "__main__.py":  # hands over to the book's command line
+        assert not {name for name in imports(path) if name.split(".")[0] in ("romae_book", "pages")}
+
+
+@pytest.mark.parametrize("folder", ORDER)
+def test_folders_import_those_above_them(folder):
+    below = {f"romae_book.{name}" for name in ORDER[ORDER.index(folder) + 1 :]} | {"pages"}
+    for path in sorted(ROOT.glob(f"romae_book/{folder}/**/*.py")):
+        wrong = {name for name in imports(path) for start in below if name == start or name.startswith(f"{start}.")}
+        assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))}"
