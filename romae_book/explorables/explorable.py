@@ -225,3 +225,16 @@ def not_recorded(name: str, title: str, command: str, reasons: Sequence[str] = (
         title=f"{title}: not recorded yet",
         caption=" ".join([f"This figure shows recorded runs. To record one: {command}.", *reasons]),
     )
+
+
+MAKERS: dict[str, Callable] = {}  # of the figures, by name
+
+
+def figure(name: str) -> Callable:
+    """Register the function that makes the `Explorable` of that name from what the repository holds."""
+
+    def registered(make: Callable[..., Explorable]) -> Callable[..., Explorable]:
+        MAKERS[name] = make
+        return make
+
+    return registered

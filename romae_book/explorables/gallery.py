@@ -7,19 +7,7 @@ makes it with `@figure`; x.js draws it, with a prefix of its own for its CSS cla
 from collections.abc import Callable
 from functools import cache
 
-from .explorable import Explorable
-
-_MAKERS: dict[str, Callable[..., Explorable]] = {}
-
-
-def figure(name: str) -> Callable:
-    """Register the function that makes the `Explorable` of that name from what the repository holds."""
-
-    def registered(make: Callable[..., Explorable]) -> Callable[..., Explorable]:
-        _MAKERS[name] = make
-        return make
-
-    return registered
+from .explorable import MAKERS, Explorable
 
 
 @cache
@@ -40,7 +28,7 @@ def figures() -> dict[str, Callable[..., Explorable]]:
     from .tiny_imagenet import figure as _tiny_imagenet  # noqa: F401
     from .uea import figure as _uea  # noqa: F401
 
-    return _MAKERS
+    return MAKERS
 
 
 def gallery(name: str, **options) -> Explorable:

@@ -13,8 +13,7 @@ from romae_lite.model import Block, ModelConfig, Size, attention_weights
 from romae_lite.rope import PositionEncoding, rotate
 
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

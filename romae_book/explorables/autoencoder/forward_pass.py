@@ -11,8 +11,7 @@ from typing import NamedTuple
 from romae_lite.model import SIZES, ModelConfig, Size
 
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -15,8 +15,7 @@ from romae_lite.model import RoMAE, Size
 from romae_lite.tokens import Tokens
 
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 from ..weights import packed, predicted
 from .forward_pass import block_multiplications

@@ -10,8 +10,7 @@ import torch
 from romae_lite.tokens import patchify
 
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -7,8 +7,7 @@ import math
 from pathlib import Path
 
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

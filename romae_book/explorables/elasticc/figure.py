@@ -13,8 +13,7 @@ from ...experiments.elasticc.data import BANDS
 from ...experiments.elasticc.experiment import ELAsTiCC
 from ...lab.runs import runs_of
 from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, parts
-from ..gallery import figure
+from ..explorable import Drawable, Explorable, checked, drawn, figure, parts
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -17,8 +17,7 @@ from romae_lite.tokens import Tokens
 from ...experiments.esc50.data import HOP, PATCH, RATE, centres
 from ...experiments.esc50.data import picture as picture_of
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 from ..weights import packed, predicted
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import svg
-from ..explorable import Drawable, Explorable, drawn
-from ..gallery import figure
+from ..explorable import Drawable, Explorable, drawn, figure
 from ..palette import PALETTE
 from .spectrum import COMMAND, by_scale, payload, series
 

@@ -13,8 +13,7 @@ from ...experiments.frequencies.experiment import Frequencies
 from ...lab.records import Record, load_all
 from ...lab.runs import runs_of
 from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn
-from ..gallery import figure
+from ..explorable import Drawable, Explorable, checked, drawn, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

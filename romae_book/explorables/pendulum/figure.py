@@ -14,8 +14,7 @@ from ...experiments.pendulum.data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
 from ...experiments.pendulum.experiment import Pendulum
 from ...lab.runs import runs_of
 from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn
-from ..gallery import figure
+from ..explorable import Drawable, Explorable, checked, drawn, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -12,8 +12,7 @@ import numpy as np
 from ...experiments.physionet.data import CHANNELS, HORIZON, UNITS
 from ...lab.runs import runs_of
 from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, parts
-from ..gallery import figure
+from ..explorable import Drawable, Explorable, checked, drawn, figure, parts
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

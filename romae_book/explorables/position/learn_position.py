@@ -11,8 +11,7 @@ import numpy as np
 from ...experiments.base import numpy_rng
 from ...experiments.position.experiment import Position
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

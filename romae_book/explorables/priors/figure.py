@@ -11,8 +11,7 @@ from romae_lite.series.fill import fill
 from ...experiments.priors.data import ASKED, SEEN
 from ...experiments.priors.rivals import GRID
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 from ..weights import packed, unpacked
 

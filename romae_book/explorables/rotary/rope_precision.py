@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 from .rotary_clock import frequencies
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from romae_lite import rope
 
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

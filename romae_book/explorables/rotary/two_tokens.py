@@ -9,8 +9,7 @@ import math
 from pathlib import Path
 
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..palette import PALETTE
 from .rotary_clock import frequencies
 

@@ -15,8 +15,7 @@ from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters
 
 from ...lab.records import Record, load_all
 from .. import svg
-from ..explorable import Explorable, not_recorded
-from ..gallery import figure
+from ..explorable import Explorable, figure, not_recorded
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

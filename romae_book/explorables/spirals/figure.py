@@ -12,8 +12,7 @@ import numpy as np
 from ...experiments.spirals.experiment import Spirals
 from ...lab.runs import runs_of
 from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn
-from ..gallery import figure
+from ..explorable import Drawable, Explorable, checked, drawn, figure
 from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -18,8 +18,7 @@ from ...experiments.spirals.data import GRID, NOISE, A, B, generate
 from ...lab.records import Record, from_arrays
 from ...paper.counts import MODELS, always_thirty, runs
 from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn
-from ..gallery import figure
+from ..explorable import Drawable, Explorable, checked, drawn, figure
 from ..palette import PALETTE
 from ..weights import packed, unpacked
 

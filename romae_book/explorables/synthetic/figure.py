@@ -20,8 +20,7 @@ from ...experiments.synthetic.rivals import posterior
 from ...lab.records import Record
 from ...lab.runs import runs_of
 from .. import svg
-from ..explorable import Drawable, Explorable, drawn
-from ..gallery import figure
+from ..explorable import Drawable, Explorable, drawn, figure
 from ..palette import PALETTE
 from ..weights import packed, predicted
 

@@ -18,8 +18,7 @@ from romae_lite.tokens import Tokens, unpatchify
 
 from ...experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
 from .. import svg
-from ..explorable import Explorable
-from ..gallery import figure
+from ..explorable import Explorable, figure
 from ..weights import packed, predicted
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -5,8 +5,7 @@ from pathlib import Path
 from ...experiments.toy.experiment import Toy
 from ...lab.runs import runs_of
 from .. import svg
-from ..explorable import Explorable, not_recorded
-from ..gallery import figure
+from ..explorable import Explorable, figure, not_recorded
 
 
 @figure("toy")
