@@ -29,7 +29,7 @@ book: $(STAMP)  ## build the website, warnings are errors
 test test-fast test-package test-full: export OMP_NUM_THREADS ?= 1
 # One worker more than a small machine has cores: those that drive a browser mostly wait.
 WORKERS ?= 3
-CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && \
+CHECK = $(BIN)/ruff check . && \
   $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests -m
 
 test: $(STAMP)  ## every check of a pull request: lint, unit, property, notebook, papermill, book and browser tests

@@ -34,7 +34,7 @@ def options(doc: str, folder: str, home: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--home", default=home, type=lambda address: address.rstrip("/") + "/",
         help="address of the folder with the archives; default: %(default)s",
-    )  # fmt: skip
+    )
     return parser
 
 
@@ -100,7 +100,7 @@ def fetch(base_url: str, names: dict[str, str], folder: Path, retries: int = 3, 
         path=folder, base_url=base_url,
         registry={name: known.get(name) or PUBLISHED.get(base_url + name) for name in names},
         urls={name: base_url + query for name, query in names.items()}, retry_if_failed=retries,
-    )  # fmt: skip
+    )
     found = []
     for name in names:
         found.append(Path(files.fetch(name, downloader=Resuming(folder / f"{name}.part", progress))))
@@ -134,7 +134,7 @@ class Resuming:
             resumed = answer.status_code == 206
             length = int(answer.headers.get("Content-Length", 0)) + (have if resumed else 0)
             bar = tqdm(total=length or None, initial=have if resumed else 0, unit="B", unit_scale=True,
-                       desc=Path(url.split("?")[0]).name, disable=not self.progress)  # fmt: skip
+                       desc=Path(url.split("?")[0]).name, disable=not self.progress)
             with bar, open(self.part, "ab" if resumed else "wb") as file:
                 for chunk in answer.iter_content(4096):  # what is lost at a break is less than this
                     file.write(chunk)

@@ -188,7 +188,7 @@ def read(pair: Pair, skip_bad: bool) -> Objects:
     columns = {
         "time": rows["MJD"], "band": band, "flux": rows["FLUXCAL"], "error": rows["FLUXCALERR"],
         "flags": rows["PHOTFLAG"],
-    }  # fmt: skip
+    }
     with np.errstate(over="ignore"):  # `check` names what float32 does not hold
         columns = {name: columns[name].astype(kind) for name, kind in FLAT.items()}
     ends = columns["time"] == END
@@ -265,7 +265,7 @@ def write(file, found: list[Pair], skip_bad: bool) -> None:
         name: file.create_dataset(name, (0,), kind, maxshape=(None,), chunks=(1 << 16,), compression="gzip",
                                   compression_opts=1, shuffle=True)
         for name, kind in sizes.items()
-    }  # fmt: skip
+    }
     append(data["start"], np.zeros(1, np.int64))
     known: set[int] = set()
     for i, pair in enumerate(found):

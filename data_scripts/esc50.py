@@ -36,7 +36,7 @@ from _common import download, finished, options, succeeds  # first: it finds the
 from _sound import SOUND, wave, whole_wav
 
 from romae_book.experiments.data import DAMAGE, limited, members
-from romae_book.experiments.esc50.data import (  # fmt: skip
+from romae_book.experiments.esc50.data import (
     ESC10,
     FOLDS,
     NAMES,

@@ -27,7 +27,7 @@ from romae_book.experiments.data import limited, members
 HOME = "https://www.openslr.org/resources/12/"
 PARTS = (
     "dev-clean", "dev-other", "test-clean", "test-other", "train-clean-100", "train-clean-360", "train-other-500",
-)  # fmt: skip
+)
 LARGEST = 2**24  # bytes of one utterance; half a minute of FLAC has about 500,000
 
 

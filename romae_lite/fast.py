@@ -142,7 +142,7 @@ class Slots:
 def run(
     stack: Stack, x: Tensor, positions: Tensor, pad: Tensor | None, read: slice | None, pack: bool,
     heard: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`Stack.forward` for the tokens that are read: x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, R, E).
 
     read: the slots somebody looks at; None: all. heard (N,) bool: the slots that others attend to; None: all. What

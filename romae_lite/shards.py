@@ -74,7 +74,7 @@ class Shards:
                 self.paths, about, np.cumsum([0] + [len(lengths) for lengths, _, _ in about[:-1]]), strict=True
             )
             for i in range(0, len(lengths), block)
-        ]  # fmt: skip
+        ]
         self._firsts = np.array([first for _, _, _, first, _ in self._places])
         self._held: OrderedDict[int, list[dict[str, Tensor]]] = OrderedDict()
 
@@ -99,7 +99,7 @@ class Shards:
         return Tokens(
             values=found["values"], positions=found["positions"], pad=pad if pad.any() else None, aux=aux,
             per_token=frozenset(name.split("/", 1)[1] for name in found if name.startswith("per_token/")),
-        )  # fmt: skip
+        )
 
     def to(self, device) -> "Shards":
         """Itself: only batches move."""

@@ -75,7 +75,7 @@ class Recipe:
         number(
             "weight_decay", self.weight_decay, lambda v: 0 <= v * self.lr <= 1,
             f"lie in [0, 1 / lr], here [0, {1 / self.lr:g}]: a step takes away lr times it of every weight",
-        )  # fmt: skip
+        )
         if not isinstance(self.betas, tuple | list) or len(self.betas) != 2:
             raise TypeError(f"betas is {self.betas!r}; it must be a pair of numbers")
         for i, beta in enumerate(self.betas):
@@ -208,7 +208,7 @@ def fit(
     """
     given, asked = locals(), Callable | None
     wanted = dict(model=nn.Module, train=Tokens | Shards, loss=Callable, recipe=Recipe, validate=asked, log=asked,
-                  stop=Callable, checkpoint=str | PathLike | None, settings=Mapping | None, order=asked)  # fmt: skip
+                  stop=Callable, checkpoint=str | PathLike | None, settings=Mapping | None, order=asked)
     for name, type_ in wanted.items():
         kind(name, given[name], type_)
     whole("seed", seed, 0)

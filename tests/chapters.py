@@ -45,7 +45,7 @@ def nbval(notebook: Path, environment: dict | None = None) -> subprocess.Complet
     command = [
         sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", notebook.parent, "-p", "no:cacheprovider",
         "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=600", notebook,
-    ]  # fmt: skip
+    ]
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
     environment = os.environ | {"PYTHONPATH": paths, "PYTEST_ADDOPTS": ""} | (environment or {})
     return subprocess.run(command, cwd=notebook.parent, env=environment, capture_output=True, text=True, timeout=1800)

@@ -33,7 +33,7 @@ def made_up_record(
         command=planned.command, history=[], parameters=10, device="cpu", precision="fp32", wall_seconds=1.5,
         peak_memory_mb=2.0, tokens_per_second=3.0, versions={"numpy": "2"}, commit="content:0", data_fingerprint="0",
         deviations=[], created="2026-01-31T12:00:00+00:00",
-    )  # fmt: skip
+    )
     record = Record(**fields | changes)
     if root is not None:
         record.save(root / experiment / f"{planned.name}.json")

@@ -134,7 +134,7 @@ def install(kind: str = "cuda") -> None:
         "is_available": True, "device_count": 1, "current_device": 0, "is_bf16_supported": True,
         "get_device_name": "no GPU, but a pretence", "get_device_capability": (9, 0), "max_memory_allocated": 0,
         "get_rng_state": torch.zeros(16, dtype=torch.uint8), "_is_in_bad_fork": False,
-    }  # fmt: skip
+    }
     nothing = ("set_device", "set_rng_state", "reset_peak_memory_stats", "synchronize", "manual_seed_all", "_lazy_init")
     if kind == "cuda":
         for name, answer in (answers | dict.fromkeys(nothing)).items():

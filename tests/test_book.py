@@ -285,7 +285,7 @@ def test_docstrings_become_lists_and_paragraphs():
     tree = publish_doctree("\n".join(rst(DOCSTRING.splitlines())), settings_overrides={"report_level": 2})
     assert [type(node).__name__ for node in tree] == [
         "paragraph", "definition_list", "bullet_list", "paragraph", "doctest_block",
-    ]  # fmt: skip
+    ]
     opening, arguments, bullets, raises, example = tree
     assert opening.astext() == "Opens: a sentence, in two lines."
     assert [item[0].astext() for item in arguments] == ["times", "lr, p"]

@@ -64,7 +64,7 @@ def nothing_replaced(before: dict, after: dict) -> None:
 def test_from_a_wheel(colab, tmp_path):
     before = colab.packages()
     subprocess.run([sys.executable, *"-m pip wheel -q --no-deps --no-build-isolation -w".split(), tmp_path, ROOT],
-                   check=True)  # fmt: skip
+                   check=True)
     (wheel,) = tmp_path.glob("*.whl")
     colab("-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(wheel))
     colab("-m", "pip", "install", "-q", "romae-lite")  # what it requires is there

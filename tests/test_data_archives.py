@@ -72,7 +72,7 @@ TRICKS = [
     (odd("set/9.txt", tarfile.LNKTYPE, "set/0.txt"), "is a link or a device"),
     (odd("set/9.txt", tarfile.FIFOTYPE), "is a link or a device"), (odd("set/9", tarfile.CHRTYPE), "is a link or a"),
     (odd("set/0.txt"), "is there twice"), (odd("set//./1.txt"), "is there twice"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("member", "message"), TRICKS, ids=lambda x: getattr(x, "name", ""))

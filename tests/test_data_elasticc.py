@@ -53,7 +53,7 @@ def written(
     table = fits.BinTableHDU.from_columns(
         [fits.Column(name, kind, array=[row[i] for row in rows]) for i, (name, kind) in
          enumerate((("MJD", mjd), ("BAND", "2A"), ("PHOTFLAG", "J"), ("FLUXCAL", "E"), ("FLUXCALERR", "E")))]
-    )  # fmt: skip
+    )
     end = ".FITS.gz" if packed else ".FITS"
     for part, hdu in (("HEAD", head), ("PHOT", table)):
         fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(folder / f"{stem}_{part}{end}")
@@ -203,7 +203,7 @@ def test_the_experiment_reads_it(script, archive, tmp_path):
     source, _ = archive
     assert run(script, source, tmp_path / "out") == 0
     exp = ELAsTiCC.paper().replace(encoder="16x2x1x32", decoder="16x2x1x32", epochs=1, pretrain_epochs=1, batch=8,
-                                   pretrain_batch=8, partition="drawn")  # fmt: skip
+                                   pretrain_batch=8, partition="drawn")
     data = exp.data(0, tmp_path / "out" / sky.PREPARED)
     assert exp.classes == 20 and len(data.valid) >= 1
     model, _ = exp.train(data, 0)

@@ -93,7 +93,7 @@ REFUSED = [
     ("spread is 'std'", lambda: sky.fluxes(sky.tokens(SKY), "none", "std")),
     (f"object {SKY.ids[0]} has no visits", lambda: sky.tokens(SKY.keep(SKY.owner != 0))),
     ("there are no light curves", lambda: sky.tokens(SKY.take(np.arange(0)))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("words", "call"), REFUSED, ids=[f"{i}: {words}" for i, (words, _) in enumerate(REFUSED)])

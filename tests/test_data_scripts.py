@@ -17,7 +17,7 @@ from romae_book.experiments.uea.data import SETS
 SCRIPTS = {
     "physionet": (), "uea": SETS, "elasticc": ("--partition", "--download"), "esc50": ("esc10_flac16k",),
     "librispeech": ("--seconds",), "audioset": ("--segments",), "tiny_imagenet": (),
-}  # fmt: skip  # and options of its own
+}  # and options of its own
 
 
 @pytest.fixture(scope="module")

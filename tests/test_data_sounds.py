@@ -81,7 +81,7 @@ def test_every_packing_gives_the_same(esc50, tmp_path):
         "esc50.npz": [as_zip(tmp_path / "zip", files()), as_folder(tmp_path / "folder", files())],
         "esc10.npz": [as_tar(tmp_path / "tar" / "esc10_flac16k.tar", flac),
                       as_folder(tmp_path / "flac", files("flac"), "esc10_flac16k")],
-    }  # fmt: skip
+    }
     energies = []
     for result, places in sources.items():
         for i, source in enumerate(places):

@@ -80,7 +80,7 @@ def npz(folder, parts=((0, 1), (2, 3)), **changes):
         arrays = {
             "jpeg": np.frombuffer(b"".join(bytes_), np.uint8), "offsets": np.cumsum([0, *map(len, bytes_)]),
             "labels": np.array([k for k, _ in pictures], np.int16), "wnids": np.array(WNIDS),
-        }  # fmt: skip
+        }
         if name != "val":
             arrays["img_index"] = np.array([j for _, j in pictures], np.int16)
         np.savez(folder / f"{name}.npz", **arrays | changes.get(name, {}))
@@ -155,7 +155,7 @@ FAULTS = {
     "no annotations": (lambda f: without(f, NOTES), "has no val/val_annotations.txt"),
     "another set": (lambda f: {"readme.txt": b"hello"}, "has no train/<class>/images; it is not Tiny ImageNet"),
     "too large": (lambda f: f | {IMAGE: bytes(2**20 + 1)}, "holds more than 1,048,576 bytes"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -215,7 +215,7 @@ PARTS = {
     "fractions": ({"offsets": np.linspace(0, 1, 7)}, "val.npz: offsets, labels and img_index must be whole numbers"),
     "other classes": ({"wnids": np.array(WNIDS[::-1])}, "its classes are not those of"),
     "odd classes": ({"wnids": np.array(["../../x", *WNIDS[1:]])}, "a class is called '../../x'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", PARTS)

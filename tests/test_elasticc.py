@@ -25,7 +25,7 @@ from romae_lite.training import seeded
 TINY = {
     "encoder": "16x2x1x32", "decoder": "16x2x1x32", "n_train": 60, "n_test": 80, "epochs": 1, "pretrain_epochs": 1,
     "batch": 16, "pretrain_batch": 16,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def made(*visits: tuple[float, int, float, int]) -> LightCurves:
         names=("a", "b"), ids=np.array([7]), label=np.array([1]), start=np.array([0, len(time)]),
         time=time.astype(float), band=band.astype(np.int8), flux=flux.astype(np.float32),
         error=np.ones(len(time), np.float32), flags=flags.astype(np.int32),
-    )  # fmt: skip
+    )
 
 
 # Light curves -------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_alert_window():
     one = made(
         (60.0, 0, 1.0, 0), (71.0, 0, 2.0, 0), (100.0, 1, 3.0, DETECTED | TRIGGER), (110.0, 1, 4.0, SATURATED),
         (120.0, 2, 5.0, 0), (130.0, 2, 6.0, DETECTED), (131.0, 2, 7.0, 0),
-    )  # fmt: skip
+    )
     # from day 70 to the last detection, without the saturated visit; a non-detection between detections stays
     assert sky.alert_window(one).flux.tolist() == [2, 3, 5, 6]
 
@@ -378,7 +378,7 @@ def test_forest_features_by_hand(exp, curves):
             for value, column in ((flux[mine], 14 + 6 * b), (np.arcsinh(flux / error)[mine], 14 + 47 + 6 * b)):
                 spread = value.std()
                 expected = [value.mean(), spread, np.mean((value - value.mean()) ** 3) / spread**3, value.min(),
-                            value.max(), np.mean(np.diff(value) ** 2) / spread**2]  # fmt: skip
+                            value.max(), np.mean(np.diff(value) ** 2) / spread**2]
                 np.testing.assert_allclose(found[i, column : column + 6], expected, rtol=1e-4, atol=1e-6)  # float32
 
 
@@ -457,9 +457,9 @@ def test_two_processes_train_as_one(exp, tmp_path):
         sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "2", "--num_machines", "1",
         "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "--multi_gpu",
         "-m", "romae_lite", "run", "elasticc", "--preset", "quick", "--seeds", "0", *settings,
-    ]  # fmt: skip
+    ]
     environment = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true",
-                   "ROMAE_RESULTS": str(tmp_path), "ROMAE_CHECKPOINTS": str(tmp_path / "ck")}  # fmt: skip
+                   "ROMAE_RESULTS": str(tmp_path), "ROMAE_CHECKPOINTS": str(tmp_path / "ck")}
     done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]
     (path,) = tmp_path.glob("elasticc/*.json")

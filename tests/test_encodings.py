@@ -25,7 +25,7 @@ def save(planned, valid: float, metric: float, key: str = "mse", valid_key: str 
     made_up_record(
         planned.experiment, planned.preset, planned.seed, dict(planned.overrides), planned.path.parents[1],
         metrics={key: metric}, history=[{"step": 1, valid_key: 9.0}, {"step": 2, valid_key: valid}], **changes,
-    )  # fmt: skip
+    )
 
 
 def pendulum(encoding: str) -> encodings.Arm:
@@ -68,7 +68,7 @@ def test_the_learning_rate_is_chosen_on_validation_data_and_only_then_are_seeds_
     trials = arm.trials()
     assert len(trials) == 3 and {p.seed for p in trials} == {0}
     mine = lambda: [p for p in runs.missing(["encodings"]) if p.build().encoding == "absolute"  # noqa: E731
-                    and p.experiment == "pendulum"]  # fmt: skip
+                    and p.experiment == "pendulum"]
     assert mine() == trials and arm.runs(Recorded()) == []
     # the second has the best validation score at the end, and the worst test score
     for planned, valid, metric in zip(trials, (0.3, 0.1, 0.2), (1.0, 2.0, 0.5), strict=True):
@@ -120,7 +120,7 @@ def test_a_score_becomes_what_is_lost(subject, metrics, lost):
             made_up_record(
                 planned.experiment, planned.preset, 0, dict(planned.overrides), planned.path.parents[1],
                 metrics=metrics, history=[{"step": 1, arm.task.valid: 0.5}], versions={"numerics": str(NUMERICS)},
-            )  # fmt: skip
+            )
     assert arm.lost(Recorded()).mean == pytest.approx(lost)
 
 
@@ -165,7 +165,7 @@ def test_the_finding_counts_tasks_by_their_pairs_and_waits_for_all(tmp_path):
                         planned.experiment, planned.preset, planned.seed, dict(planned.overrides), tmp_path,
                         metrics=metrics, history=[{"step": 1, arm.task.valid: 0.5}],
                         versions={"numerics": str(NUMERICS)},
-                    )  # fmt: skip
+                    )
     found = turned_or_added(tmp_path)
     assert "ahead on the synthetic series and LSST, behind on the pendulum and made-up light curves" in found
     assert "not told apart on the CharacterTrajectories (where leaving positions out does as well)" in found

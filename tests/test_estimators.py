@@ -109,7 +109,7 @@ def test_long_series_are_held_out_as_they_are_trained_on():
     model = Interpolator(steps=150, verbose=False, size="32x2x1x64", device="cpu").fit(list(zip(t, y, strict=True)))
     lost = np.arange(5, 400, 20)
     mean, _ = model.predict([(np.delete(a, lost), np.delete(b, lost)) for a, b in zip(t, y, strict=True)],
-                            at=list(t[:, lost]))  # fmt: skip
+                            at=list(t[:, lost]))
     assert np.sqrt(np.mean((np.array(mean) - y[:, lost]) ** 2)) < 0.2
     assert model.score() > 0.9
     assert "points of 2 series are too few to choose by" in model.summary()
@@ -182,7 +182,7 @@ def channels_of(kinds: np.ndarray, noise: float, rng: np.random.Generator, point
     return pd.DataFrame({
         "id": np.repeat(np.arange(n), each), "c": np.tile(np.repeat(list("abcde")[:c], points), n),
         "t": np.tile(np.arange(each) / 3, n), "y": np.repeat(kinds, points) + noise * rng.normal(size=n * each),
-    })  # fmt: skip
+    })
 
 
 COLUMNS = dict(id="id", time="t", channel="c", value="y")

@@ -14,10 +14,10 @@ from conftest import ROOT, made_up_record
 
 from romae_book.explorables.explorable import Explorable
 from romae_book.explorables.gallery import figures, gallery
-from romae_book.explorables.palette import PALETTE
 from romae_book.explorables.rotary import rotary_clock
 from romae_book.explorables.spirals import figure as spirals
 from romae_book.lab import records
+from romae_book.palette import PALETTE
 from romae_lite import rope
 
 COUNTS = [3, 5, 8, 12, 20, 30, 45, 60, 74]
@@ -35,7 +35,7 @@ def arrays(S: int = 3, N: int = 75, seed: int = 0) -> dict[str, np.ndarray]:
         theta=theta, chirality=np.arange(S) % 2, clean=clean, noisy=clean + rng.normal(0, 0.1, clean.shape),
         order=np.stack([rng.permutation(N) for _ in range(S)]).astype(np.int16), counts=np.array(COUNTS, np.int16),
         romae=romae.astype(np.float32), bayes=bayes.astype(np.float32),
-    )  # fmt: skip
+    )
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ RECORDED = {
 }
 NOT_DRAWN = {  # kept for other figures
     "spirals": {"theta"}, "moving_tokens": {"grid", "bias", "absolute"},
-}  # fmt: skip
+}
 
 
 def recorded(root, name: str, arrays: dict | None = None, **settings) -> Path:

@@ -84,7 +84,7 @@ def test_a_sentence_opens_a_state_on_its_own_page(show):
     figure = two_tokens.explorable()
     page = show(figure)
     page.evaluate("a => document.body.insertAdjacentHTML('afterbegin', `<a href='${a}'>far apart</a>`)",
-                  figure.address(query=-30, key=30))  # fmt: skip
+                  figure.address(query=-30, key=30))
     page.get_by_label("Dials").press("Home")
     page.get_by_role("link", name="far apart").click()
     page.wait_for_function(

@@ -25,7 +25,7 @@ def small(patch: int, axes: int, cls: bool = True) -> RoMAE:
     config = ModelConfig(
         patch=patch, axes=axes, encoder=size("16x2x2x32"), decoder=size("16x2x2x16"), cls=cls,
         positions=PositionEncoding(base=100.0),
-    )  # fmt: skip
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = RoMAE(config)

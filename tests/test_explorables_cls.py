@@ -143,7 +143,7 @@ def test_models_differ_in_their_anchor(visit):  # noqa: F811
     )
     choices = (
         [(anchors, "stays")], [(anchors, "nothing")], [(anchors, "stays"), (what, "token")], [(tokens, "distinct")],
-    )  # fmt: skip
+    )
     for i, (anchor, choice) in enumerate(zip(("0.00", None, "0.00", "moving"), choices, strict=True)):
         for select, value in choice:
             select.select_option(value)
@@ -232,7 +232,7 @@ def test_the_pages_gradient_is_pytorchs(visit, cls, rotary, distinct):  # noqa: 
         "model": learn_position.MODEL | {"patch": config.patch, "cls": int(cls), "rotary": rotary},
         "weights": {name: w.detach().flatten().tolist() for name, w in model.named_parameters()},
         "values": values.tolist(), "positions": positions.tolist(), "targets": targets.tolist(),
-    }  # fmt: skip
+    }
     page = visit("")
     found = asked(
         page,

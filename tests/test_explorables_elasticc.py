@@ -30,7 +30,7 @@ def made_up(seed: int = 0) -> dict[str, np.ndarray]:
     return dict(
         day=np.concatenate(days), band=band, value=rng.normal(size=(sum(lengths), 2)), seen=np.concatenate(seen),
         start=start, kind=np.array([0, 8, 4]), cuts=cuts, answer=np.round(answer * 255).astype(np.uint8),
-    )  # fmt: skip
+    )
 
 
 def figure():

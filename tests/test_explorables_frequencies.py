@@ -20,7 +20,7 @@ def arrays(scale: float) -> dict[str, np.ndarray]:
     """Made-up series with made-up predictions, laid out as `Frequencies.arrays` does; no model was asked."""
     rng, t, C = np.random.default_rng(0), np.linspace(0, 1, T), len(CASES)
     clean = np.stack([sum(rng.uniform(0.5, 1) * np.sin(2 * np.pi * f * t + rng.uniform(0, 6)) for f in row if f > 0)
-                      for row in CASES])  # fmt: skip
+                      for row in CASES])
     observed = np.stack([np.isin(np.arange(T), rng.permutation(T)[:50]) for _ in CASES])
     noisy = clean + np.array(LEVELS)[:, None, None] * rng.normal(size=(C, T))
     kept = np.exp(-((np.max(CASES, axis=1) / (3 * scale)) ** 2))[:, None]  # high frequencies go, as a model might
@@ -30,7 +30,7 @@ def arrays(scale: float) -> dict[str, np.ndarray]:
         frequencies=np.array(CASES, np.int8), noise=np.array(LEVELS, np.float32), observed=observed, clean=half(clean),
         noisy=half(noisy), romae=half(np.where(observed, noisy, guess)),
         harmonic=half(clean + 0.02 * rng.normal(size=noisy.shape)),
-    )  # fmt: skip
+    )
 
 
 def metrics(scale: float, seed: int) -> dict[str, float]:

@@ -130,7 +130,7 @@ def test_clean_targets_have_the_gradient_that_noisy_ones_have_on_average():
     drawn = torch.stack([
         gradient(torch.where(hidden, clean + 3 * torch.randn(clean.shape, generator=generator), data.values), "noisy")
         for _ in range(400)
-    ])  # fmt: skip
+    ])
     error = drawn.std(0) / 20  # of the mean of 400
     away = (drawn.mean(0) - exact).abs()
     assert (away < 5 * error + 1e-5 * exact.abs().max()).all()  # five deviations, for some hundreds of weights

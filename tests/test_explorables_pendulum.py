@@ -18,7 +18,7 @@ def made_up(clips: int = 3, data_seed: int = 0, noise: float = 0.3) -> dict[str,
         frames=made.values.numpy().astype(np.uint8), numbers=made.positions[..., 0].numpy().astype(np.int8),
         share=made.aux["share"].numpy(), angles=made.aux["angles"].numpy(),
         prediction=(target + noise * rng.normal(size=target.shape)).astype(np.float32),
-    )  # fmt: skip
+    )
 
 
 def figure():

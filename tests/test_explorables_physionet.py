@@ -41,7 +41,7 @@ def made_up(seed: int = 0) -> dict[str, np.ndarray]:
         romae=value + rng.normal(0, 0.5, (K, len(value))), chosen=np.tile([19, 4, 5, 6, 7, 8], (3, 1)),
         curve=rng.normal(size=(3, K, 6, 49)), mean=np.arange(41.0), std=np.full(41, 2.0),
         start=np.cumsum([0, *lengths]),
-    )  # fmt: skip
+    )
 
 
 def figure():
@@ -59,7 +59,7 @@ def test_errors_are_those_of_the_baselines(trained):
             data.test[i : i + 1] for i in range(len(data.test))
             if int(data.test.real[i].sum()) == n
             and np.array_equal(data.test.values[i, :n, 0].numpy(), arrays["value"][part])
-        )  # fmt: skip
+        )
         for k in range(K):
             hidden = torch.zeros(1, one.values.shape[1], dtype=torch.bool)
             hidden[0, :n] = torch.from_numpy(arrays["rank"][part] >= arrays["shown"][p, k])

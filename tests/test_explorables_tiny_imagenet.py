@@ -80,7 +80,7 @@ def test_the_page_paints_what_the_model_paints(visit):  # noqa: F811
     for words, want in (
         ("the right half", {2, 3, 6, 7, 10, 11, 14, 15}), ("a block", {5, 6, 9, 10}),
         ("every other patch", {1, 3, 4, 6, 9, 11, 12, 14}),
-    ):  # fmt: skip
+    ):
         page.get_by_role("button", name=words).press("Enter")
         assert set(check(page, data)["hidden"]) == want
     page.get_by_role("button", name="three").press("Enter")

@@ -22,7 +22,7 @@ def made_up(seed: int = 0) -> dict[str, np.ndarray]:
         levels=np.array([1, 0.6, 0.3, 0.15, 0.07]),
         rank=np.stack([rng.permutation(30), np.append(rng.permutation(25), np.arange(25, 30)), rng.permutation(30)]),
         probability=np.round(255 * chances).astype(np.uint8),
-    )  # fmt: skip
+    )
 
 
 def figure():
@@ -36,7 +36,7 @@ def letters(more: bool = True) -> dict[str, np.ndarray]:
     found |= dict(
         values=rng.normal(size=(3, 30, 3)),
         probability=np.round(255 * rng.dirichlet(np.full(20, 0.5), (3, 11, 11, 5))).astype(np.uint8),
-    )  # fmt: skip
+    )
     return found | (dict(raw=rng.normal(size=(3, 30, 3)), minirocket=rocket.astype(np.uint8)) if more else {})
 
 

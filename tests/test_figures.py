@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from romae_book.explorables.palette import PALETTE
-from romae_book.notebook import figures
+from romae_book import figures
+from romae_book.palette import PALETTE
 
 
 def example():
@@ -101,7 +101,7 @@ def test_alt_is_required(alt):
 
 
 @pytest.mark.parametrize(
-    "module", ["explorables.palette", "explorables.svg", "explorables.gallery", "notebook.figures"]
+    "module", ["palette", "explorables.svg", "explorables.gallery", "figures"]
 )
 def test_drawing_needs_no_subject(module):
     code = f"""

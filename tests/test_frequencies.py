@@ -230,7 +230,7 @@ def test_score_by_loops():
                 sum((prediction[n, i] - clean[n, i]) ** 2 for i in at) / 50,
                 sum(abs(c) ** 2 for c in transform) / 100,
                 np.mean(np.square(sized(prediction[n]) - sized(clean[n]))),
-            ))  # fmt: skip
+            ))
         return np.mean(errors, axis=0)
 
     groups = {
@@ -352,7 +352,7 @@ def test_arrays_are_the_same_series_for_every_model():
 def test_training_finds_slow_sines():
     """Series of 20 points with position unit one sample: 160 steps suffice to leave the prediction of zero behind."""
     settings = dict(length=20, n_train=256, epochs=40, batch=64, encoder="32x2x2x64", decoder="32x2x1x64", lr=1e-2,
-                    optimizer="muon", warmup_share=0.05, position_scale=19.0)  # fmt: skip
+                    optimizer="muon", warmup_share=0.05, position_scale=19.0)
     exp = Frequencies(**SMALL | settings)
     slow = generate(draw(512, rng(13), top=2), numpy_rng(0, 1), 20)
     hidden = torch.from_numpy(np.stack([rng(s).permutation(20) < 10 for s in range(512)]))

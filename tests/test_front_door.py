@@ -75,7 +75,7 @@ def test_interpolate_is_the_model_with_all_tokens_visible(axes, cls):
         (lambda: interpolate(built(RoMAEPredictor), series(4), np.zeros((3, 1))), "it must be of type RoMAE"),
         (lambda: save(torch.nn.Linear(2, 2), "x"), "model is of type Linear; save takes RoMAE and RoMAEPredictor"),
     ],
-)  # fmt: skip
+)
 def test_bad_calls_are_named(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
@@ -110,7 +110,7 @@ def test_files_that_are_no_model_are_named(tmp_path):
         (content[:-9], "is no model"), (b"", "is no model"), (b"PK\3\4" * 9, "is no model"), (flipped, "is corrupt"),
         (safetensors.torch.save({"x": torch.zeros(2)}), "is no model"), (other, "is corrupt"),
         (flipped_setting, "is corrupt"),
-    ):  # fmt: skip
+    ):
         path.write_bytes(wrong)
         with pytest.raises(ValueError, match=f"model.safetensors {message}"):
             load(path)

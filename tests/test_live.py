@@ -78,7 +78,7 @@ def test_the_kernels_interrupt_is_the_button_and_other_errors_pass():
     before = signal.getsignal(signal.SIGINT)
     with live.Monitor(show=False) as watch:
         fit(model(), series(*[9] * 8), loss, RECIPE, seed=0, logs=20, stop=watch.stop,
-            log=lambda e: os.kill(os.getpid(), signal.SIGINT))  # fmt: skip
+            log=lambda e: os.kill(os.getpid(), signal.SIGINT))
     assert watch.stopped and signal.getsignal(signal.SIGINT) is before
     with pytest.raises(Interrupted), live.Monitor(show=False):  # stopped by somebody else
         fit(model(), series(*[9] * 8), loss, RECIPE, seed=0, stop=lambda: True)
@@ -162,7 +162,7 @@ def lab(tmp_path):
     environment.pop("ROMAE_LIVE", None)
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
                "--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={tmp_path}",
-               "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]  # fmt: skip
+               "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     with open(tmp_path / "lab.log", "w") as out:
         server = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=out, stderr=subprocess.STDOUT)
     try:

@@ -128,7 +128,7 @@ def test_split_and_take_part_the_tokens_in_order(case):
     where = split(hidden, real)
     for index, pad, chosen in (
         (where.visible, where.visible_pad, real & ~hidden), (where.hidden, where.hidden_pad, real & hidden)
-    ):  # fmt: skip
+    ):
         taken = take(values, index)
         for b in range(batch):
             kept = taken[b] if pad is None else taken[b][~pad[b]]

@@ -468,7 +468,7 @@ def test_loss_counts_real_hidden_tokens_only():
     errors = [
         (float(prediction[b, m, p]) - float(target[b, m, p])) ** 2
         for b in range(3) for m in range(4) for p in range(5) if not pad[b, m]
-    ]  # fmt: skip
+    ]
     assert float(reconstruction_loss(prediction, target, pad)) == pytest.approx(sum(errors) / len(errors), rel=1e-6)
     spoiled = target.masked_fill(pad[..., None], math.nan)
     assert torch.equal(reconstruction_loss(prediction, spoiled, pad), reconstruction_loss(prediction, target, pad))

@@ -46,7 +46,7 @@ def covered(rng: np.random.Generator, n: int, n_paper: int, *, cases: int = 0, d
             id="x", table="T", title="t", row="r", column="c", experiment="e", where={}, metric="m",
             printed="0.6000000", value=value, std=float(paper.std(ddof=1)) if n_paper > 1 else None, n=n_paper or None,
             cases=cases or None, draw=draw,
-        )  # fmt: skip
+        )
         found = difference(made, summarise(ours))
         inside += abs(found.value - 0.02) <= found.half
     return inside / TRIALS
@@ -237,7 +237,7 @@ def lead(ours, theirs, *, better="lower", level=False, quoted=True, **fields) ->
     mine = claim("0.50", better=better, **fields)
     rival = replace(claim(theirs if quoted else "0.50", better=better), id="rival", quoted=quoted)
     statement = Statement(id="s", title="t", sentence="s", source="x", part=PARTS[0],
-                          evidence=(Lead(mine.id, ("rival",), level=level),))  # fmt: skip
+                          evidence=(Lead(mine.id, ("rival",), level=level),))
     runs = {mine.id: summarise(ours), "rival": None if quoted else summarise(theirs)}
     return judge(statement, {mine.id: mine, "rival": rival}, runs, {}).status
 
@@ -262,7 +262,7 @@ def test_the_strongest_of_several_quoted_methods_counts():
     mine = claim("0.50")
     others = [replace(claim(p), id=p, row=p, quoted=True) for p in ("0.70", "0.45", "0.60")]
     statement = Statement(id="s", title="t", sentence="s", source="x", part=PARTS[0],
-                          evidence=(Lead(mine.id, tuple(o.id for o in others)),))  # fmt: skip
+                          evidence=(Lead(mine.id, tuple(o.id for o in others)),))
     known = {c.id: c for c in (mine, *others)}
     (piece,) = judge(statement, known, {mine.id: summarise((0.49, 0.5, 0.51))}, {}).evidence
     assert piece.outcome.status == "worse" and "ahead of 0.45" in piece.text
@@ -272,7 +272,7 @@ def test_of_accuracies_the_highest_is_the_strongest():
     mine = claim("0.50", better="higher")
     others = [replace(claim(p, better="higher"), id=p, row=p, quoted=True) for p in ("0.30", "0.55", "0.40")]
     statement = Statement(id="s", title="t", sentence="s", source="x", part=PARTS[0],
-                          evidence=(Lead(mine.id, tuple(o.id for o in others)),))  # fmt: skip
+                          evidence=(Lead(mine.id, tuple(o.id for o in others)),))
     known = {c.id: c for c in (mine, *others)}
     (piece,) = judge(statement, known, {mine.id: summarise((0.499, 0.5, 0.501))}, {}).evidence
     assert piece.outcome.status == "worse" and "ahead of 0.55" in piece.text
@@ -302,7 +302,7 @@ def test_an_idle_piece_is_shown_and_decides_nothing():
         ((), "not run"), ((5.0, 6.0), "undecided"), ((5.0, 6.0, 5.5), "agrees"), ((1.1, 1.2, 1.15), "differs"),
         ((1.0, 2.0, 4.0), "undecided"),
     ],
-)  # fmt: skip
+)
 def test_how_many_times_one_metric_is_another_is_told_run_by_run(tmp_path, ratios, status):
     """Ratios within a run: that runs differ in size is no part of the interval."""
     from conftest import made_up_record

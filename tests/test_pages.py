@@ -18,7 +18,7 @@ MODEL_COLUMNS, MODEL_LINES = 80, 15  # of the cells that build the model
 EXPLAINED = {
     "angles": 1, "rotate": 1, "frequencies": 1, "PositionEncoding": 1, "RoMAE": 2, "ModelConfig": 2, "hide": 2,
     "split": 2, "take": 2, "masked_loss": 2, "patchify": 2, "fit": 2, "RoMAEPredictor": 3,
-}  # fmt: skip
+}
 WHOLE = {0}  # the chapters that use the model as a whole, to show what it is for, before it is taken apart
 
 

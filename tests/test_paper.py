@@ -85,7 +85,7 @@ def test_what_is_stored_is_what_is_printed():
 
 def test_claims_agree_with_one_another():
     mean, least, most = (of("App. B.4", row="MSE over time, T = 100", column=f"{w} of all pairs")[0].value
-                         for w in ("mean", "min", "max"))  # fmt: skip
+                         for w in ("mean", "min", "max"))
     pairs = [c.value for c in CLAIMS if c.column.count("Hz") == 1 and " and " in c.column and c.row == "MSE over time"]
     assert least < mean < most and min(pairs) == least and max(pairs) == most
     spectrum = [c for c in of("App. B.4", row="MSE of the spectrum") if c.column == "24 and 24 Hz"][0]

@@ -59,7 +59,7 @@ def test_parse():
         ("00:07,HR,70,1", "line 3"), ("07:60,HR,70", "line 3"), ("-1:30,HR,70", "line 3"), ("00:7,HR,7", "line 3"),
         ("00:00,RecordID,8", "line 3: RecordID is 8, and 7 before; expected one whole number from 1 to"),
     ],
-)  # fmt: skip
+)
 def test_parse_names_the_line(line, message):
     with pytest.raises(icu.DataError, match=rf"set-a/7.txt: {message}"):
         icu.parse(f"Time,Parameter,Value\n00:00,RecordID,7\n{line}\n", "set-a/7.txt")
@@ -75,7 +75,7 @@ def test_parse_names_the_line(line, message):
         (f"Time,Parameter,Value\n00:00,RecordID,{number}\n", f"line 2: RecordID is {number}; expected one whole number")
         for number in ("99999999999", "1.7", "-5", "0", "2147483648")
     ],
-)  # fmt: skip
+)
 def test_parse_refuses(text, message):
     with pytest.raises(icu.DataError, match=message):
         icu.parse(text, "7.txt")
@@ -95,7 +95,7 @@ def test_fingerprint_sees_every_value_and_no_order(records):
         int(i): sorted(zip(*(a[records.start[k] : records.start[k + 1]].tolist()
                              for a in (records.minute, records.channel, records.value)), strict=True))
         for k, i in reversed(list(enumerate(records.ids)))
-    }  # fmt: skip
+    }
     assert icu.pack(backwards).fingerprint() == records.fingerprint()
     for name in ("value", "minute", "channel", "ids"):
         changed = getattr(records, name).copy()
@@ -155,7 +155,7 @@ def test_merged_and_scaled_like_a_slow_loop(records):
         int(i): sorted(zip((records.minute[part] // 60).tolist(), records.channel[part].tolist(),
                            records.value[part].tolist(), strict=True))
         for i, part in zip(records.ids, map(slice, records.start[:-1], records.start[1:]), strict=True)
-    }  # fmt: skip
+    }
     doubled = icu.pack(rows)
     found = list(zip(*(a.tolist() for a in icu.merged(doubled, chosen)), strict=True))
     slow = []

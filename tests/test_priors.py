@@ -167,7 +167,7 @@ def test_a_clearer_case_gets_a_clearer_kernel():
         base = {
             "rbf": RBF(kernel.length), "matern32": Matern(kernel.length, nu=1.5),
             "matern12": Matern(kernel.length, nu=0.5), "periodic": ExpSineSquared(1.0, kernel.length),
-        }[kernel.kind]  # fmt: skip
+        }[kernel.kind]
         whole = ConstantKernel(1.0) * (base + WhiteKernel(kernel.noise**2))
         K = whole(t[:, None])
         power = float(y @ np.linalg.solve(K, y)) / len(t)

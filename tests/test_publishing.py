@@ -70,12 +70,12 @@ def test_the_wheel_alone_fills_a_series(dist, tmp_path):
         "print(romae_lite.__file__); print(float(mean[0]), float(deviation[0]))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": ""},
-                          capture_output=True, text=True)  # fmt: skip
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-1500:]
     where, mean, deviation = done.stdout.split()
     assert where.startswith(str(tmp_path)) and 2 < float(mean) < 5 and float(deviation) > 0
     done = subprocess.run([sys.executable, "-m", "romae_lite", "list"], cwd=tmp_path,
-                          env={"PYTHONPATH": str(tmp_path), "PATH": ""}, capture_output=True, text=True)  # fmt: skip
+                          env={"PYTHONPATH": str(tmp_path), "PATH": ""}, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "clone of the repository" in done.stderr
 
 

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 import romae_lite as lite
+from romae_book import figures
 from romae_book.lab import planned
 from romae_book.lab.summary import summarise
-from romae_book.notebook import figures
 from romae_book.notebook.tables import Table
 from romae_lite import batching, rope
 from romae_lite.masking import split, take
@@ -116,12 +116,12 @@ CALLS = {
     "Table": (Table, dict(columns=["a", "b"], rows=[["1", "2"]], caption="said")),
     "render": (figures.render, dict(fig=FIGURE, alt="said")),
     "band": (figures.band, dict(ax=AXES, x=LINE, mean=LINE, low=LINE, high=LINE)),
-}  # fmt: skip
+}
 
 SCALARS = {
     "None": None, "text": "nonsense", "no text": "", "bytes": b"x", "NaN": math.nan, "inf": math.inf, "negative": -1,
     "zero": 0, "half": 2.5, "bool": True, "complex": 1j, "huge": 10**400, "object": object(),
-}  # fmt: skip
+}
 OTHERS = {"no list": [], "no dict": {}, "set": {1}, "array of text": np.array(["a", "b"]), "tensor": torch.ones(2, 2)}
 
 
@@ -134,7 +134,7 @@ def spoilt(value) -> dict:
         kinds |= {
             "numpy": value.numpy(), "nested list": value.tolist(), "rank up": value[None], "rank down": value[0],
             "complex entries": value + 0j, "objects": value.numpy().astype(object),
-        }  # fmt: skip
+        }
         for axis, n in enumerate(value.shape):
             kinds[f"axis {axis} long"] = torch.cat((value, value.narrow(axis, n - 1, 1)), axis)
             kinds[f"axis {axis} short"] = value.narrow(axis, 0, n - 1)
@@ -259,7 +259,7 @@ def test_bad_calls_are_refused_by_name_or_listed(name, tmp_path, monkeypatch):
     found = {
         (argument, kind): outcome(function, given, argument, bad)
         for argument, value in given.items() for kind, bad in spoilt(value).items()
-    }  # fmt: skip
+    }
     accepted = {case for case, what in found.items() if what == "accepted"}
     assert accepted == listed(VALID, name), "accepted in silence, or no longer"
     obscure = {case: what for case, what in found.items() if what not in ("accepted", "refused")}

@@ -281,7 +281,7 @@ def test_page_holds_every_number_once_and_what_stands_behind_it(tmp_path):
         "mae 0.340 (boosted: 0.350), n = 1",
         "best possible (bayes): 0.82 ×",
     ):
-        assert part in html  # fmt: skip
+        assert part in html
     assert str(tmp_path) not in html
 
 
@@ -331,7 +331,7 @@ def test_a_row_lists_only_the_deviations_that_its_runs_have(tmp_path):
             SPIRALS, "table-7-romae-tiny-stored-notebook-spirals-rmse", "table-6-lsst-romae-tiny",
             "table-6-lsst-as-the-script-scores-it-romae-tiny",
         )
-    )  # fmt: skip
+    )
     assert "D35" in table_19 and "D37" not in table_19 | text and table_19 - text == {"D35"}
     assert {"D27", "D46"} <= lsst and not lsst & {"D36", "D41", "D42"}
     assert lsst - as_the_script == {"D27"}

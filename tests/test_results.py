@@ -77,7 +77,7 @@ def test_numbers_that_are_not_finite_are_refused_by_name(bad):
         ("precision", "fp1"), ("created", "yesterday"), ("created", "2026-01-31T12:00:00"),
         ("created", "2026-01-31T12:00:00+02:00"), ("created", "2999-01-01T00:00:00Z"),
     ],
-)  # fmt: skip
+)
 def test_wrong_values_are_refused_by_name(field, value):
     with pytest.raises((TypeError, ValueError), match=field):
         record(**{field: value})
@@ -160,7 +160,7 @@ def test_a_kill_at_any_moment_leaves_the_old_record_or_the_new_one(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", KILLED_AT_EVERY_LINE, str(path), json.dumps(good())],
         cwd=ROOT, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=120,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     outcomes = json.loads(done.stdout)
     assert outcomes == sorted(outcomes) and set(outcomes) == {0, 1}  # old up to some line, new from there on
@@ -280,7 +280,7 @@ OTHER = "python -m romae_lite run"
         ("spirals/best-s0", {"command": f"{OTHER} spirals --preset best --seeds 0 --force x"}, "its command does not"),
         ("spirals/best-s0", {"command": f"{OTHER} nothing --preset best --seeds 0"}, "experiment is 'nothing'"),
     ],
-)  # fmt: skip
+)
 def test_a_record_that_contradicts_itself_is_not_used(tmp_path, file, changes, reason):
     path = tmp_path / "spirals" / "best-s0.json"
     whole = dataclasses.asdict(record(preset="best", root=tmp_path))
@@ -425,7 +425,7 @@ def test_select():
         record(seed=2), record(seed=1), record(seed=0, preset="best", settings={"cls": False}),
         record(experiment="uea"),
         record(seed=4, settings={"cls": True}), record(seed=3, config={"cls": False}),
-    ]  # fmt: skip
+    ]
     seeds = lambda **how: [r.seed for r in select(all_of_them, "spirals", **how)]  # noqa: E731
     assert seeds() == [0, 1, 2, 3, 4]
     assert seeds(tier="paper") == [1, 2, 3] and seeds(tier="reduced") == [4]
@@ -518,7 +518,7 @@ def test_table_shows_means_and_escapes():
     shown = table(
         {"<ours>": [record(seed=s, metrics={"mse": 0.001 * (s + 1)}) for s in range(3)], "paper": {"mse": 0.0025}},
         {"mse": "MSE", "other": "a|b"}, label="who", scale=1e-3, decimals=2, caption="Errors",
-    )  # fmt: skip
+    )
     assert [row[0] for row in shown.rows] == ["<ours>", "paper"]
     assert shown.rows[0][1].startswith("2.00 [") and shown.rows[0][3] == "3"
     assert shown.rows[1][1:] == ("2.50", "–", "")

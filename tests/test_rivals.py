@@ -29,7 +29,7 @@ POINTS = RNG.integers(-3, 4, (N, T))
 def tokens(values: np.ndarray, *axes: np.ndarray, pad: np.ndarray | None = None, **aux: torch.Tensor) -> Tokens:
     values = torch.from_numpy(values).reshape(N, T, -1)
     return Tokens(values=values, positions=torch.from_numpy(np.stack(axes, -1).astype(float)),
-                  pad=None if pad is None else torch.from_numpy(pad), aux=aux)  # fmt: skip
+                  pad=None if pad is None else torch.from_numpy(pad), aux=aux)
 
 
 def patients(values: np.ndarray) -> Tokens:
@@ -52,7 +52,7 @@ RIVALS_OF = {
     ),
     "grid": (lambda v: on_grid(tokens(v, TIME.round(), pad=~OBSERVED), T), POINTS, OBSERVED, ANY),
     "features": (lambda v: icu.features(patients(v), ~OBSERVED)[0], POINTS, OBSERVED, (1e9,)),
-}  # fmt: skip
+}
 for name in ("mean", "last", "linear"):  # Tokens hold no NaN
     rival = getattr(icu, name)
     RIVALS_OF[f"patients {name}"] = (lambda v, f=rival: f(patients(v), ~OBSERVED), POINTS, OBSERVED, (1e9,))

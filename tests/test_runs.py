@@ -635,7 +635,7 @@ def sets(experiment: str, *changes: str, preset: str = "paper") -> list[str]:
             marks=pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU can"),
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_run_is_named_before_it_is_tried(arguments, message, capsys, monkeypatch):
     monkeypatch.setattr(training, "fit", None)
     assert main(arguments) == 2

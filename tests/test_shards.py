@@ -23,7 +23,7 @@ def ragged(n: int, seed: int = 0) -> Tokens:
     return Tokens(
         values=tokens.values, positions=tokens.positions, pad=tokens.pad,
         aux={"label": torch.arange(n), "mark": marks}, per_token={"mark"},
-    )  # fmt: skip
+    )
 
 
 def files(folder, tokens: Tokens, *bounds: int) -> list:

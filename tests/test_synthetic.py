@@ -195,7 +195,7 @@ def test_score_by_hand(grid):
                     (table[s, i] - float(target[s, i])) ** 2
                     for s in range(len(tokens)) if bool(tokens.aux["leaked"][s]) is leaked
                     for i in range(T) if tokens.aux["rank"][s, i] >= n
-                ]  # fmt: skip
+                ]
                 by_count[n] = sum(squares) / len(squares)
             mean = sum(by_count[n] for n in range(3, last + 1)) / (last - 2)
             assert score[f"{name}{suffix}"] == pytest.approx(mean, rel=1e-9)
@@ -247,7 +247,7 @@ def test_predictions_come_from_visible_points_and_land_at_hidden_ones():
     spoiled = Tokens(
         values=tokens.values.masked_fill(torch.from_numpy(~observed)[..., None], 99.0),
         positions=tokens.positions, aux=tokens.aux,
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(exp.predict(model, spoiled, observed), out, atol=1e-5)
 
 

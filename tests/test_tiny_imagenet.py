@@ -30,7 +30,7 @@ TINY = dict(
 VARIANTS = (
     {}, {"pool": "mean", "cls": False}, {"encoding": "absolute"}, {"encoding": "absolute", "absolute": "grid"},
     {"pool": "mean"},
-)  # fmt: skip
+)
 
 
 def quick(**changes) -> TinyImageNet:
@@ -169,7 +169,7 @@ def test_patches_are_where_their_pixels_are(drawn, side, cut):
     ramp = torch.arange(64, dtype=torch.uint8)[:, None].expand(64, 64)
     image = torch.stack((ramp, ramp.T))[..., None].expand(2, 64, 64, 3).contiguous()
     tokens = Tokens(values=torch.zeros(2, 64, 1), positions=exp.positions().expand(2, -1, -1),
-                    aux={"image": image, "label": torch.zeros(2)})  # fmt: skip
+                    aux={"image": image, "label": torch.zeros(2)})
     found = exp.at(tokens, side, cut=cut)
     grid = (side - cut) // 8
     assert found.values.shape == (2, grid**2, 192)
@@ -240,7 +240,7 @@ def _grey(x):
         ("rotate", lambda x, y, s: (31.5 + (x - 31.5) * np.cos(s * np.pi / 20) - (y - 31.5) * np.sin(s * np.pi / 20),
                                     31.5 + (x - 31.5) * np.sin(s * np.pi / 20) + (y - 31.5) * np.cos(s * np.pi / 20))),
     ],
-)  # fmt: skip
+)
 def test_operations_of_randaugment_on_places(name, there):
     pixels = np.zeros((64, 64, 3), np.uint8)
     pixels[39:42, 19:22] = 200  # around (20, 40)

@@ -159,7 +159,7 @@ def test_trim_cuts_what_is_per_token_only():
     batch = Tokens(
         values=batch.values, positions=batch.positions, pad=batch.pad, aux={"target": each, "hidden": each},
         per_token={"hidden"},
-    )  # fmt: skip
+    )
     short = trim(batch[:2])
     assert short.values.shape == (2, 3, 1) and short.pad.shape == (2, 3)
     assert torch.equal(short.aux["hidden"], each[:2, :3]) and torch.equal(short.aux["target"], each[:2])
@@ -191,7 +191,7 @@ def test_selecting_keeps_everything_together():
     batch = Tokens(
         values=torch.arange(6.0).reshape(3, 2, 1), positions=torch.arange(6.0).reshape(3, 2, 1),
         pad=torch.tensor([[False, True], [False, False], [False, False]]), aux={"label": torch.tensor([5, 6, 7])},
-    )  # fmt: skip
+    )
     for index, rows in ((slice(1, 3), [1, 2]), (torch.tensor([2, 0]), [2, 0]), ([0], [0]), (np.array([1]), [1])):
         part = batch[index]
         for name in ("values", "positions", "pad"):

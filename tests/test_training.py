@@ -633,7 +633,7 @@ def test_two_processes_equal_one(tmp_path):
     command = [
         sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "2", "--num_machines", "1",
         "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "--multi_gpu", str(script),
-    ]  # fmt: skip
+    ]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -176,7 +176,7 @@ def test_fingerprint_sees_every_value(toy):
     others = [
         dataclasses.replace(series, values=tuple(changed)), dataclasses.replace(series, label=series.label[::-1]),
         series[np.arange(5)],
-    ]  # fmt: skip
+    ]
     assert len({s.fingerprint() for s in (series, *others)}) == 4
     with pytest.raises(archive.DataError, match="number of cases is 6; it should be 40"):
         series.verify("BasicMotions", "TRAIN")
@@ -265,7 +265,7 @@ def marked(local: int, central: int, value: int):
         ("ts.gz", lambda _: gzip.compress(bytes(2001)), "holds more than 2,000 bytes when unpacked"),
         ("zip", None, "holds more than 20 bytes when unpacked"),
     ],
-)  # fmt: skip
+)
 def test_script_names_a_damaged_archive(toy, script, tmp_path, capsys, monkeypatch, form, damage, message):
     monkeypatch.setattr(archive, "LARGEST", 2000 if damage else 20)
     source, out = folder_of(form, tmp_path / "Toy"), tmp_path / "out"
@@ -340,7 +340,7 @@ def scaled(exp, data, values):
     train = exp.series(0)[0]
     left = np.concatenate([
         v[data.train.positions[i, data.train.real[i], 0].long().numpy()] for i, v in enumerate(train.values)
-    ]).astype(np.float64)  # fmt: skip
+    ]).astype(np.float64)
     return torch.from_numpy((values - left.mean(0)) / left.std(0)).float().numpy()
 
 
@@ -437,7 +437,7 @@ def test_settings_are_those_of_table_12():
         "lr": (1e-2, 8e-3, 2e-3, 2e-2, 3e-2), "batch": (8, 16, 16, 32, 16), "epochs": (50, 100, 150, 30, 15),
         "clip": (1, 1, 1, 2, 10), "dropout": (0, 0, 0.2, 0, 0.2), "drop_path": (0, 0, 0.2, 0, 0.2),
         "smoothing": (0, 0.1, 0.2, 0, 0.1),
-    }  # fmt: skip
+    }
     for field, values in table.items():
         assert [getattr(UEA.paper().replace(dataset=name), field) for name in SETS] == pytest.approx(values), field
 
@@ -448,7 +448,7 @@ def test_settings_follow_the_set():
             moved = preset.replace(dataset=dataset)
             assert tuple(getattr(moved, field) for field in FOLLOWS) == ROWS[name][dataset]
     assert UEA.paper().replace(rows="ours", dataset="LSST").config() == UEA.paper().replace(dataset="LSST").replace(
-        rows="ours").config()  # fmt: skip
+        rows="ours").config()
     assert UEA.paper().replace(rows="ours", dataset="LSST").scale == "asinh"
     assert UEA.paper().replace(dataset="LSST", lr=0.5).lr == 0.5
     assert UEA.paper().replace(lr=0.5).replace(dataset="LSST").lr == 0.5  # changed by hand: stays
@@ -487,7 +487,7 @@ def test_tiers():
         ({"dataset": "Iris"}, "dataset is 'Iris'"), ({"source": "simulated", "dataset": "LSST"}, "only BasicMotions"),
         ({"keep": "best"}, "valid_share"), ({"valid_share": 0.4}, "valid_share is 0.4"), ({"folds": 1}, "folds is 1"),
     ],
-)  # fmt: skip
+)
 def test_settings_that_make_no_sense(changes, message):
     with pytest.raises(ValueError, match=message):
         UEA.paper().replace(**changes)

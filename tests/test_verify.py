@@ -285,7 +285,7 @@ def test_export_has_a_row_for_each_metric_and_a_schema(results, tmp_path):
         rows = list(csv.DictReader(file))
     assert [(r["seed"], r["metric"], float(r["value"]), r["main"]) for r in rows] == [
         ("0", "rmse_clean", 0.1 + 0.2, "true"), ("0", "rmse_noisy", 2.0, "false"), ("1", "rmse_clean", 1.0, "true"),
-    ]  # fmt: skip
+    ]
     assert json.loads(rows[0]["settings"]) == {"epochs": 7} and rows[0]["tier"] == "reduced"
     for row in rows:
         assert float(row["value"]) == load(results / row["record"]).metrics[row["metric"]]

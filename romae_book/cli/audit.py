@@ -90,7 +90,7 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
         scores = [
             [record.metrics.get(metric, math.nan) for record in (r, other)]
             for name, metric in optima if name == r.experiment
-        ]  # fmt: skip
+        ]
         if not any(math.isclose(*pair, rel_tol=1e-9) for pair in scores):
             yield f"{place(r)}: was made on other data than {other.path.name}"
 

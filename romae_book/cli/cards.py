@@ -81,7 +81,7 @@ CARDS = {
             "n11": "11 to 20 points",
             "n21": "21 to 40 points",
             "n41": "41 to 60 points",
-        },  # fmt: skip
+        },
     ),
     "spirals": Card(
         command="python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2",

@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     training.add_argument(
         "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
         help="record although romae_lite/ differs from its commit; such a record counts for no outcome",
-    )  # fmt: skip
+    )
 
     add = commands.add_parser("list", help="experiments, their presets and settings", parents=[common])
     add.add_argument("experiment", nargs="?", help="show the settings of this one")
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     add.add_argument(
         "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
         help="record although romae_lite/ differs from its commit",
-    )  # fmt: skip
+    )
 
     add = commands.add_parser("verify", help="run recorded runs again and compare", parents=[common])
     add.add_argument("--sample", type=int, default=5, metavar="N", help="how many, those verified longest ago first")
@@ -136,7 +136,7 @@ def do_run(options) -> int:
         record = runs.run(
             planned, log=None if options.quiet else printer(), device=options.device, force=options.force,
             keep_weights=options.keep_weights,
-        )  # fmt: skip
+        )
         print(f"{planned.path}{' (already recorded)' if had else ''}")
         for name, value in record.metrics.items():
             print(f"  {name:<24} {value:.4f}")
@@ -169,7 +169,7 @@ def do_campaign(options) -> int:
         names, study=encodings.missing, failed=failed,
         budget=options.budget, report=functools.partial(print, flush=True), device=options.device,
         log=(lambda: None) if options.quiet else printer, keep_weights=options.keep_weights, debug=options.debug,
-    )  # fmt: skip
+    )
     print(f"{len(done)} recorded, {len(runs.missing(names, encodings.missing))} still missing", flush=True)
     return int(bool(failed))
 
@@ -205,7 +205,7 @@ def do_verify(options) -> int:
     outcomes = verify(
         options.experiment, sample=options.sample, seed=options.seed, budget=options.budget, whole=options.whole,
         write=options.write, report=lambda line: print(line, flush=True),
-    )  # fmt: skip
+    )
     return int(not all(outcome.ok for outcome in outcomes))
 
 

@@ -199,7 +199,7 @@ def again(record: Record, end: float = math.inf, whole: bool = False) -> Outcome
         model, _ = exp.train(
             data, record.seed, log=entries.append, device=device,
             stop=lambda: time.monotonic() >= end or (not whole and len(entries) >= ENTRIES),
-        )  # fmt: skip
+        )
     except Interrupted:
         pass
     except (ImportError, FileNotFoundError) as error:

@@ -23,7 +23,7 @@ def experiments() -> dict[str, type]:
     found = (
         Position, PositionRange, Frequencies, Sizes, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC,
         TinyImageNet, ESC50, Speed, Priors,
-    )  # fmt: skip
+    )
     return {cls.name: cls for cls in sorted(found, key=lambda cls: (cls.chapter, cls.name))}
 
 

@@ -32,7 +32,7 @@ class Splits(NamedTuple):
 def setting(
     default: Any, doc: str, *, low: float | None = None, high: float | None = None, choices=None,
     was: Any = dataclasses.MISSING,
-):  # fmt: skip
+):
     """A field of an experiment: its default, what it means, and what it accepts.
 
     low, high  bounds, inclusive
@@ -84,7 +84,7 @@ class Experiment:
     init: str = setting(
         "torch", "how weights start: as PyTorch has them, or from a normal distribution of deviation 0.02 (D43)",
         choices=INITS, was="torch",
-    )  # fmt: skip
+    )
     keep: str = setting(
         "last", "whose weights to keep: the last step's or the best on validation", choices=("last", "best")
     )
@@ -165,7 +165,7 @@ class Experiment:
             schedule=self.schedule, optimizer=self.optimizer, betas=(self.beta1, self.beta2),
             weight_decay=self.weight_decay, clip=self.clip, precision=self.precision, compile=self.compile,
             keep=self.keep,
-        )  # fmt: skip
+        )
 
     # What a subclass fills in ---------------------------------------------------------------------------------------
 
@@ -233,14 +233,14 @@ class Experiment:
     def fit(
         self, model: nn.Module, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None,
         **options,
-    ) -> list[dict]:  # fmt: skip
+    ) -> list[dict]:
         """Train what `build` has made, in place: the history. options: of `romae_lite.training.fit`, as ``stop``."""
         return fit(
             model, data.train, self.loss, self.recipe(len(data.train)), seed=seed,
             validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
             checkpoint=checkpoint, log=log, settings=self.config(),
             order=lambda generator: self.order(data.train, self.batch, generator), **options,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

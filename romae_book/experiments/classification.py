@@ -35,12 +35,12 @@ class Classification(Masked):
     init: str = setting(
         "normal", "how the weights that are not pre-trained start: normal, or as PyTorch has them (D43)",
         choices=INITS, was="torch",
-    )  # fmt: skip
+    )
     dropout: float = setting(0.0, "dropout in fine-tuning", low=0, high=0.95)
     dropout_at: str = setting(
         "attention", "where dropout acts beside the feed-forward part: on attention weights, or before the head (D41)",
         choices=("attention", "head"), was="head",
-    )  # fmt: skip
+    )
     drop_path: float = setting(0.0, "stochastic depth of the last block in fine-tuning", low=0, high=0.95)
     pool: str = setting("cls", "what the head reads: [CLS], or the mean of all tokens", choices=("cls", "mean"))
 
@@ -96,7 +96,7 @@ class Classification(Masked):
             optimizer=self.pretrain_optimizer, betas=(self.pretrain_beta1, self.pretrain_beta2),
             weight_decay=self.pretrain_weight_decay, clip=self.pretrain_clip, precision=self.precision,
             compile=self.compile,
-        )  # fmt: skip
+        )
 
     def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         """Reconstruction of hidden tokens."""
@@ -143,7 +143,7 @@ class Classification(Masked):
                 self.trained_form(pretrained), sample, self.pretrain_loss, self.pretrain_recipe(len(sample)),
                 seed=mixed(seed, 1), checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
                 order=lambda generator: self.order(sample, self.pretrain_batch, generator), **options,
-            )  # fmt: skip
+            )
             history = [entry | {"stage": "pretrain"} for entry in first]
             self.start(model, pretrained.to("cpu"), seed)
         weights, spent = self.class_weights(train), history[-1]["seconds"] if history else 0.0
@@ -152,7 +152,7 @@ class Classification(Masked):
             self.recipe(len(train)), seed=seed, checkpoint=checkpoint, log=log,
             order=lambda generator: self.order(train, self.batch, generator),
             validate=lambda m: {f"valid_{k}": v for k, v in self.validate(m, data.valid).items()}, **options,
-        )  # fmt: skip
+        )
         return model, history + [e | {"stage": "fine-tune", "seconds": round(e["seconds"] + spent, 2)} for e in second]
 
     # Metrics --------------------------------------------------------------------------------------------------------

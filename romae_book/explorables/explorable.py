@@ -25,8 +25,8 @@ import numpy as np
 
 from ..lab.planned import Planned
 from ..lab.records import Record, load_all
+from ..palette import colour_css, figure_number
 from . import svg
-from .palette import colour_css
 
 KIT = Path(__file__).with_name("kit")
 Drawable = tuple[Record, dict[str, np.ndarray]]  # a run and the arrays beside its record
@@ -140,11 +140,6 @@ def _wanted(state: Mapping[str, object]) -> dict[str, str]:
     return {slug[name]: str(int(value) if isinstance(value, bool) else value) for name, value in state.items()}
 
 
-def figure_number(number: str) -> str:
-    """What a caption begins with: "Figure 2.3", and where a link to it leads; nothing without a number."""
-    return f'<b class="romae-number" id="fig-{number.replace(".", "-")}">Figure {number}.</b> ' if number else ""
-
-
 def checked(arrays: Mapping[str, np.ndarray], within: Mapping[str, int | str] | None = None, **shapes: str) -> dict:
     """The arrays that a figure draws, once they are what it expects: in float64, or int64 where `within` names them.
 
@@ -185,7 +180,7 @@ def parts(start: np.ndarray, count: int, length: int) -> list[int]:
 def drawn(
     name: str, title: str, command: str, groups: Iterable[Sequence[Record]],
     draw: Callable[[list[Drawable]], Explorable], root: Path | None = None,
-) -> Explorable:  # fmt: skip
+) -> Explorable:
     """A figure of recorded runs: of each group the first one that can be drawn, together with those chosen before it.
 
     The caption names the files whose arrays cannot be drawn, with the reason, and what lies among the records of the

@@ -32,7 +32,7 @@ def packed(model: RoMAE) -> dict:
         "encoder": vars(config.encoder), "decoder": vars(config.decoder),
         "names": [[name, list(w.shape)] for name, w in weights.items()], "weights": base64.b64encode(raw).decode(),
         **({"spread": True} if config.spread else {}), **({"alone": True} if config.alone else {}),
-    }  # fmt: skip
+    }
 
 
 def unpacked(data: dict) -> RoMAE:
@@ -43,7 +43,7 @@ def unpacked(data: dict) -> RoMAE:
             cls=data["cls"], positions=PositionEncoding(p=data["p"], base=data["base"]),
             spread=data.get("spread", False), alone=data.get("alone", False),
         )
-    )  # fmt: skip
+    )
     raw, start, state = np.frombuffer(base64.b64decode(data["weights"]), "<f2").astype(np.float32), 0, {}
     for name, shape in data["names"]:
         state[name] = torch.from_numpy(raw[start : start + math.prod(shape)].reshape(shape))

@@ -111,7 +111,7 @@ class Planned:
         return cls(
             experiment=name, preset=given["--preset"][0], seed=chosen[0], processes=int(launch[1] or 1),
             overrides=tuple(map(assignment, given["--set"])),
-        )  # fmt: skip
+        )
 
 
 def command_of(plans: Iterable[Planned]) -> str:
@@ -193,7 +193,7 @@ def name(preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0)
 def record_path(
     experiment: str, preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0,
     root: str | os.PathLike | None = None,
-) -> Path:  # fmt: skip
+) -> Path:
     """Where the record of a run lies; its arrays are beside it, ``path.with_suffix(".npz")``."""
     kind("experiment", experiment, str)
     kind("root", root, str | os.PathLike | None)

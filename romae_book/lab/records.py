@@ -323,7 +323,7 @@ def load_all(root: str | os.PathLike | None = None, experiment: str | None = Non
 def select(
     records: Iterable[Record], experiment: str, tier: str | None = None,
     where: Mapping[str, Any] | None = None, preset: str | None = None,
-) -> list[Record]:  # fmt: skip
+) -> list[Record]:
     """The records of one experiment (and tier, preset) whose config has these values, ordered by seed.
 
     A record whose config has not such a field does not match.
@@ -335,7 +335,7 @@ def select(
         r for r in records
         if r.experiment == experiment and tier in (None, r.tier) and preset in (None, r.preset)
         and all(field in r.config and r.config[field] == value for field, value in wanted.items())
-    ]  # fmt: skip
+    ]
     return sorted(found, key=lambda r: (r.seed, r.created))
 
 

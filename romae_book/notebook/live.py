@@ -53,7 +53,7 @@ def _widgets():
 
 
 def _drawing(lines, low: float, high: float, left: float, right: float, words: str, *, log: bool = False,
-             areas=(), dots=(), marked=None) -> str:  # fmt: skip
+             areas=(), dots=(), marked=None) -> str:
     """An SVG of lines [(colour, name, [(x, y), ...])], areas [(colour, [(x, y), ...])] and dots [(colour, x, y)]."""
     scale = math.log10 if log else float
     low, high = scale(low), scale(high)
@@ -67,7 +67,7 @@ def _drawing(lines, low: float, high: float, left: float, right: float, words: s
         value = low + (high - low) * i / 3
         y, shown = HEIGHT - FOOT - (HEIGHT - FOOT - 24) * i / 3, 10**value if log else value
         parts.append(f'<path d="M{LEFT} {y:.0f}H{WIDTH - 8}" stroke="currentColor" opacity=".15"/>'
-                     f'<text x="{LEFT - 6}" y="{y + 4:.0f}" text-anchor="end">{shown:.3g}</text>')  # fmt: skip
+                     f'<text x="{LEFT - 6}" y="{y + 4:.0f}" text-anchor="end">{shown:.3g}</text>')
         x = left + (right - left) * i / 3
         parts.append(f'<text x="{across(x):.0f}" y="{HEIGHT - 10}" text-anchor="middle">{x:.4g}</text>')
     for i, (colour, name, points) in enumerate(lines):
@@ -184,7 +184,7 @@ class Panel:
             widgets.FloatSlider(description=f"Its value {i + 1}" if tokens.values.shape[-1] > 1 else "Its value",
                                 readout_format=".3g", **wide)
             for i in range(tokens.values.shape[-1])
-        ]  # fmt: skip
+        ]
         self.shown = widgets.Checkbox(value=True, description="the model sees it", indent=False)
         self.back = widgets.Button(description="Put all back", icon="undo")
         self.picture, self._busy = widgets.HTML(), False
@@ -256,12 +256,12 @@ class Panel:
             areas = [
                 (COLOURS[c], [*along(top[:, c]), *reversed(along(foot[:, c]))])
                 for c in range(patch)
-            ]  # fmt: skip
+            ]
         low, high = min(low, float(mean.min())), max(high, float(mean.max()))
         lines = [
             (COLOURS[c], f"value {c + 1}" if patch > 1 else "the model's curve", along(mean[:, c]))
             for c in range(patch)
-        ]  # fmt: skip
+        ]
         n, dots = len(self.kept), []
         for c in range(patch):
             for i in range(n):

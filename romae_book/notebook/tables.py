@@ -55,7 +55,7 @@ class Table:
 def table(
     groups: Mapping[str, Iterable[Record] | Mapping[str, float]], metrics: Mapping[str, str] | Sequence[str],
     *, label: str = "", scale: float = 1.0, decimals: int | None = None, caption: str = "",
-) -> Table:  # fmt: skip
+) -> Table:
     """Mean [95 % interval] of metrics for groups of records, with the number of runs if any group has some: what the
     chapters show.
 

@@ -28,7 +28,7 @@ SOURCES = {  # where a number was seen
 TABLES = (
     "Table 1", "Figure 2", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6", "Table 7", "Table 8", "Table 9",
     "App. B.3", "App. B.4",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,11 +114,11 @@ class Claim:
 # Equivalence margins by kind of metric: conventions for what a reader would not act on. They are younger than most of
 # the runs.
 SQUARED = dict(margin_share=0.1, margin_why="a convention: 10 % of a mean squared error is 5 % of its root, of the "
-               "size that one recorded run differed by on another machine")  # fmt: skip
+               "size that one recorded run differed by on another machine")
 ROOT = dict(margin_share=0.05, margin_why="a convention: 5 %, of the size that one recorded run differed by on another "
-            "machine")  # fmt: skip
+            "machine")
 SHARE = dict(margin=0.01, margin_why="a convention: one point, less than half of what [CLS] costs in Table 2; where a "
-             "claim says level, being behind by less counts as level")  # fmt: skip
+             "claim says level, being behind by less counts as level")
 EXACT = dict(margin_why="none: the number is known but for the draw of its test set and the digits printed")
 
 CLAIM_FIELDS = {field.name for field in fields(Claim)}
@@ -139,7 +139,7 @@ def table(number: str, title: str, settings: dict, columns: tuple, rows: tuple) 
             yield Claim(
                 id=words, table=number, title=title, row=row, column=column, where=where, printed=printed,
                 value=value, std=std, **chosen,
-            )  # fmt: skip
+            )
 
 
 def _read(printed: str, exponent: int) -> tuple[float | None, float | None]:

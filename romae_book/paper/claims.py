@@ -13,10 +13,10 @@ from . import (
     synthetic,
     tiny_imagenet,
     uea,
-)  # fmt: skip
+)
 from .claim import TABLES
 
 SUBJECTS = (
     elasticc, esc50, frequencies, pendulum, physionet, position, sizes, speed, spirals, synthetic, tiny_imagenet, uea,
-)  # fmt: skip
+)
 CLAIMS = tuple(sorted((c for subject in SUBJECTS for c in subject.CLAIMS), key=lambda c: TABLES.index(c.table)))

@@ -35,7 +35,7 @@ def finding(root: Path | None = None) -> dict[str, float | str]:
         "parameters": varying.parameters, "n_test": varying.config["n_test"], "from": 5, "to": COUNTS[-1],
         "least": min(among), "most": max(among), "few": 12, "many": 60, "fixed_few": theirs[12],
         "fixed_many": theirs[60], "fixed_on": thirty["on"], "fixed_which": thirty["which"],
-    }  # fmt: skip
+    }
 
 
 def always_thirty(root: Path | None = None) -> dict:

@@ -26,7 +26,7 @@ CLAIMS = (
         (("", {}),),
         (("Transformer", QUOTED, "0.5256"), ("ATAT", QUOTED, "0.6270")),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "elasticc": (
@@ -48,4 +48,4 @@ PROTOCOL = {
             },
         },
     ),
-}  # fmt: skip
+}

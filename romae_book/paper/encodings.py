@@ -128,7 +128,7 @@ def missing() -> Iterator[Planned]:
 WORDS = {
     "rope": "continuous RoPE", "quantised": "RoPE at rounded positions", "absolute": "added sines and cosines",
     "none": "no positions",
-}  # fmt: skip
+}
 
 
 UNITS = {"the paper's": "the paper's unit", "neighbours": "neighbours one apart"}

@@ -18,7 +18,7 @@ CLAIMS = (
             ("state of the art, SOTA-P", QUOTED, None, None, None, "94.7"),
         ),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "esc50": tuple(
@@ -40,4 +40,4 @@ PROTOCOL = {
         }
         for pretrain in ("audioset20k", "librispeech")
     ),
-}  # fmt: skip
+}

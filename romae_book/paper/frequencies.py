@@ -11,7 +11,7 @@ def _frequencies() -> Iterator[Claim]:
     twos = ((1, 1), (1, 5), (1, 12), (1, 24), (12, 12), (18, 18), (24, 24))
     # they describe what is lost, and do not score
     base = dict(experiment="frequencies", source="N", better="equal", better_before="lower", n=1, **SQUARED,
-                needs="two to three minutes of an H100 a run, or sixteen hours of a CPU core")  # fmt: skip
+                needs="two to three minutes of an H100 a run, or sixteen hours of a CPU core")
     plot = dict(note="read off a plot, approximate")
     both = dict(note="both lengths were scored with one model, most likely one trained at T = 300")
     for metric, row, of_ones, of_twos, of_all, of_all_300 in (
@@ -24,7 +24,7 @@ def _frequencies() -> Iterator[Claim]:
          ("2.3e-4", "?", "?", "?", "8e-4", "1.95e-3", "?", "?", "?", "4e-3"),
          ("5e-4", "?", "?", "?", "?", "?", "0.0166"),
          ("5.98e-3", "4.1e-4", "1.66e-2"), ("2.78e-3", "3.4225e-4", "7.7588e-3")),
-    ):  # fmt: skip
+    ):
         note = plot if metric == "mse_spectrum" else {}
         columns = tuple((f"{f} Hz", dict(metric=f"{metric}_{f}hz")) for f in ones)
         yield from table("App. B.4", "One frequency", base | note, columns, ((row, dict(length=100), *of_ones),))
@@ -39,7 +39,7 @@ def _frequencies() -> Iterator[Claim]:
         dict(experiment="frequencies", metric="snr", better="equal", margin_share=0.05,
              margin_why="5 %: the test series are drawn anew"),
         (("mean signal-to-noise ratio", {}),), (("series", dict(length=100), "43.1"),),
-    )  # fmt: skip
+    )
 
 
 CLAIMS = tuple(_frequencies())
@@ -61,4 +61,4 @@ PROTOCOL = {
             },
         },
     ),
-}  # fmt: skip
+}

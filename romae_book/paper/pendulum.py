@@ -6,7 +6,7 @@ PRINTED = dict(
     n=20, reading=True, metric="mse_authors", exponent=0, unit="",
     note="the printed cell again, read as what the authors' script prints: the sum of squared errors of the test set "
     "times 10⁻³, which is 100 times the plain mean",
-)  # fmt: skip
+)
 
 CLAIMS = (
     *table(
@@ -25,7 +25,7 @@ CLAIMS = (
             ("RoMAE, as the script prints it", PRINTED, "3.32 (0.13)"),
         ),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "pendulum": (
@@ -44,4 +44,4 @@ PROTOCOL = {
             },
         },
     ),
-}  # fmt: skip
+}

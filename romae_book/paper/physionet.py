@@ -12,7 +12,7 @@ UNLIKE = (
 )
 HARD = dict(  # as HeTVAE's code has it
     masking="rows", outliers="keep", note=CONFLICT, not_comparable=UNLIKE, also=("mse_plausible", "mae"),
-)  # fmt: skip
+)
 
 CLAIMS = (
     *table(
@@ -25,7 +25,7 @@ CLAIMS = (
             ("RoMAE-tiny, text of Sec. 6", HARD, "0.570 (0.014)"),
         ),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "physionet": (
@@ -43,4 +43,4 @@ PROTOCOL = {
             },
         },
     ),
-}  # fmt: skip
+}

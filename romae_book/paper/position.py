@@ -44,7 +44,7 @@ CLAIMS = (
             ("(0, 1000)", dict(high=1000), "0.492", "0.273", "0.266", "5.427", "16.886"),
         ),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "position": (
@@ -74,4 +74,4 @@ PROTOCOL = {
         }
         for high, lr in ((100.0, 5e-6), (1000.0, 5e-7))
     ),
-}  # fmt: skip
+}

@@ -64,7 +64,7 @@ def _row(claim: Claim, records: Iterable[Record]) -> Row:
         before=old_outcome(claim, judged) if judged and claim.value is not None else "",
         tier=ours[0].tier if ours else "", own_command=_command(own),
         command="\n".join(command for command in (_command(ours), planned) if command),
-    )  # fmt: skip
+    )
 
 
 def _one_setting(records: Iterable[Record], tier: str) -> list[Record]:
@@ -233,7 +233,7 @@ def scoreboard_text(experiments: Sequence[str] | None = None, root: Path | None 
                 lines.append(f"  {'':<17} {'  with our settings':<44} {'':<26} {our_text(row.own, row.claim)}")
             if row.tier == "paper":
                 lines += textwrap.wrap(row.outcome.reason + _would_count(row), 138, initial_indent=" " * 22,
-                                       subsequent_indent=" " * 22)  # fmt: skip
+                                       subsequent_indent=" " * 22)
         if quoted := _quoted(group):
             lines += textwrap.wrap(quoted, 110, initial_indent="  quoted by the paper: ", subsequent_indent=" " * 23)
         commands = (line for row in group for c in (row.command, row.own_command) for line in c.splitlines())

@@ -16,7 +16,7 @@ CLAIMS = (
             ("pendulum (Table 14)", dict(size="pendulum", exponent=3, unit="K"), "37.4"),
         ),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "sizes": (
@@ -26,4 +26,4 @@ PROTOCOL = {
             "remarks": {"parameters": "tiny's; the other sizes are below"},
         },
     ),
-}  # fmt: skip
+}

@@ -15,7 +15,7 @@ CLAIMS = (
             ("RoPE, continuous", dict(encoding="rope"), "0.87"),
         ),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "speed": (
@@ -31,4 +31,4 @@ PROTOCOL = {
             },
         },
     ),
-}  # fmt: skip
+}

@@ -44,7 +44,7 @@ TARGETS = (
         experiment="uea", words="LSST, accuracy 0.6004: ContiFormer's cell of Table 6",
         metric="accuracy", value=0.6004, higher=True, where=(("dataset", "LSST"),), curve=False,
     ),
-)  # fmt: skip
+)
 
 
 def seconds(record: Record, target: Target) -> float | None:

@@ -18,7 +18,7 @@ TEXT_RECIPE = dict(epochs=400, lr=1e-3, batch=8)  # of D.7, which the 10,000 ste
 NOTEBOOK = dict(
     source="N", metric="rmse_authors_authors", note=FORMULA, floor=NOISE, draw=CHECKPOINT, optimum="", opponent="",
     **TEXT_RECIPE,
-)  # fmt: skip
+)
 READING = (
     "the printed cell again. D.7 adds noise to the training samples, so that its test inputs may be without: a reading "
     "of ours, found after the fact"
@@ -26,7 +26,7 @@ READING = (
 SPREAD = dict(
     metric="rmse_clean_spiral_mean_authors_clean_inputs", optimum="", opponent="", reading=True, **TEXT_RECIPE,
     note=f"{READING}: a mean over the authors' hundred test spirals, whose spread, not that over runs, is the 0.007",
-)  # fmt: skip
+)
 
 CLAIMS = (
     *table(
@@ -50,7 +50,7 @@ CLAIMS = (
         (("RMSE", {}),),
         (("spirals, stored notebook", {}, "0.2850"),),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "spirals": (
@@ -68,4 +68,4 @@ PROTOCOL = {
             },
         },
     ),
-}  # fmt: skip
+}

@@ -217,7 +217,7 @@ def _statements() -> tuple[Statement, ...]:
             remark="The one number, which is stored in the authors' notebook, asks for the five points together with "
             "45 among those shown, by the notebook's code; it describes, and stands beside.",
         ),
-    )  # fmt: skip
+    )
 
 
 def forced_cells() -> set[str]:
@@ -264,7 +264,7 @@ class Judged:
 
 
 def judge(statement: Statement, claims: Mapping[str, Claim], ours: Mapping[str, Summary | None],
-          outcomes: Mapping[str, Outcome], runs: Mapping[str, Iterable[Record]] | None = None) -> Judged:  # fmt: skip
+          outcomes: Mapping[str, Outcome], runs: Mapping[str, Iterable[Record]] | None = None) -> Judged:
     """The outcome of a statement from cells, our runs of the paper's protocol (their means and the records) and their
     outcomes, all by id."""
     found = []
@@ -299,7 +299,7 @@ def _within(piece: Within, records: Iterable[Record]) -> Evidence:
 
 
 def _lead(lead: Lead, claims: Mapping[str, Claim], ours: Mapping[str, Summary | None],
-          outcomes: Mapping[str, Outcome]) -> Evidence:  # fmt: skip
+          outcomes: Mapping[str, Outcome]) -> Evidence:
     """The outcome of a lead. Where our number itself is not the paper's, it says so: a lead can hold by far less."""
     found = _compared(lead, claims, ours)
     own = outcomes.get(lead.ahead)

@@ -22,7 +22,7 @@ CLAIMS = (
             ("RoMAE-tiny", dict(grid="authors", note=DRAW, n=5), "0.233 (0.007)"),
         ),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "synthetic": (
@@ -40,4 +40,4 @@ PROTOCOL = {
             },
         },
     ),
-}  # fmt: skip
+}

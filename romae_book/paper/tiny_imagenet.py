@@ -16,7 +16,7 @@ CLAIMS = (
             ("absolute, [CLS]", dict(encoding="absolute", absolute="authors", pool="cls"), "0.479 (0.010)"),
         ),
     ),
-)  # fmt: skip
+)
 
 PROTOCOL = {
     "tiny_imagenet": (
@@ -39,4 +39,4 @@ PROTOCOL = {
             },
         },
     ),
-}  # fmt: skip
+}

@@ -12,7 +12,7 @@ TRAIN_MODE = dict(
     metric="accuracy_train_mode", reading=True, opponent="",
     note="the printed cell again: the authors' script scores with dropout and stochastic depth at work (D27), which "
     "Table 12 has on two of the sets",
-)  # fmt: skip
+)
 
 
 CLAIMS = (
@@ -35,7 +35,7 @@ CLAIMS = (
             ("LSST, as the script scores it", of("LSST", **TRAIN_MODE), None, None, None, None, "0.6225"),
         ),
     ),
-)  # fmt: skip
+)
 
 # Table 12: lr, batch, epochs, clip, dropout and stochastic depth, smoothing (one less the paper's c)
 TABLE_12 = {
@@ -67,4 +67,4 @@ PROTOCOL = {
         }
         for dataset, (lr, batch, epochs, clip, dropout, smoothing) in TABLE_12.items()
     ),
-}  # fmt: skip
+}

@@ -121,7 +121,7 @@ def _plain(tokens: Tokens, scale: Scale | None) -> Standard:
     return Standard(
         unit=scale.unit, channels=scale.channels, mean=scale.mean[:, None], deviation=scale.deviation[:, None],
         scaled=True,
-    )  # fmt: skip
+    )
 
 
 def _measured(tokens: Tokens, scale: Scale | None) -> Standard:
@@ -322,7 +322,7 @@ class _Saved(BaseEstimator):
         notes = {
             "estimator": type(self).__name__, "parameters": self.get_params(), "standard": vars(self.standard_),
             "kept": {name: getattr(self, name) for name in self.KEPT},
-        }  # fmt: skip
+        }
         plain = json.dumps(notes, default=lambda value: value.tolist())  # numpy's arrays and numbers, at any depth
         save(self.model_, path, notes=json.loads(plain))
 
@@ -343,7 +343,7 @@ class _Saved(BaseEstimator):
             unit=standard["unit"], channels=tuple(standard["channels"]),
             mean=np.array(standard["mean"]), deviation=np.array(standard["deviation"]),
             scaled=standard.get("scaled", False), dates=standard.get("dates"),  # files of before do not say
-        )  # fmt: skip
+        )
         vars(self).update(notes["kept"])
         self.report_.setdefault("settings", notes["parameters"])  # files of before do not say
         if hasattr(self, "classes_"):
@@ -377,7 +377,7 @@ class Interpolator(_Saved):
     _data = None  # the series of the fit, with their scale: not saved
 
     def __init__(self, *, size=None, window=96, steps=None, lr=5e-3, batch=32, local=None, seed=0, device=None,
-                 verbose=True):  # fmt: skip
+                 verbose=True):
         self.size, self.window, self.steps, self.lr, self.batch = size, window, steps, lr, batch
         self.local, self.seed, self.device, self.verbose = local, seed, device, verbose
 
@@ -409,7 +409,7 @@ class Interpolator(_Saved):
         config = ModelConfig(
             patch=1, axes=axes, encoder=shape, decoder=shape, cls=axes > 1, positions=_encoding(span, shape, axes),
             spread=True, alone=True,
-        )  # fmt: skip
+        )
         model = seeded_build(self.seed, lambda: RoMAE(config))
         steps = int(np.clip(total // 16, 500, 3000)) if self.steps is None else self.steps
         recipe = _recipe(len(data), steps, self.batch, self.lr)
@@ -432,7 +432,7 @@ class Interpolator(_Saved):
         try:
             fit(Fast(model), data, loss, recipe, seed=self.seed, validate=lambda _: best(model), logs=logs, log=log,
                 device=self.device, stop=lambda: bool(best),
-                order=lambda generator: by_length(lengths, self.batch, generator))  # fmt: skip
+                order=lambda generator: by_length(lengths, self.batch, generator))
         except Interrupted:  # nothing better for long
             pass
         model.load_state_dict(best.weights)
@@ -445,7 +445,7 @@ class Interpolator(_Saved):
             "parameters": count_parameters(self.model_), "span": span, "base": config.positions.base,
             "size": f"{shape.dim}x{shape.heads}x{shape.depth}x{shape.ff}", "seconds": time.monotonic() - began,
             "settings": self.get_params(),
-        }  # fmt: skip
+        }
         if self.verbose:
             print(self._line())
         return self
@@ -647,7 +647,7 @@ class Interpolator(_Saved):
             "mean": factor * float(np.std(y)),
             "in_68": float((z <= BANDS[68]).mean()), "in_95": float((z <= BANDS[95]).mean()),
             "in_units": len(self.standard_.channels) == 1,
-        }  # fmt: skip
+        }
         if found["shuffled"] < 1.05 * found["romae"]:
             warnings.warn(
                 f"with the values shuffled among their times the error is {found['shuffled']:.3g}, with the "
@@ -794,7 +794,7 @@ class Classifier(ClassifierMixin, _Saved):
         return tags
 
     def __init__(self, *, pretrain=True, size=None, longest=192, steps=None, lr=3e-3, batch=32, holdout=0.2, seed=0,
-                 device=None, verbose=True):  # fmt: skip
+                 device=None, verbose=True):
         self.pretrain, self.size, self.longest, self.steps, self.lr = pretrain, size, longest, steps, lr
         self.batch, self.holdout, self.seed, self.device, self.verbose = batch, holdout, seed, device, verbose
 
@@ -833,7 +833,7 @@ class Classifier(ClassifierMixin, _Saved):
         config = ModelConfig(
             patch=data.values.shape[-1], axes=axes, encoder=shape, decoder=shape,
             positions=_encoding(span, shape, axes), dropout=0.1,
-        )  # fmt: skip
+        )
         others = np.setdiff1d(np.arange(len(tokens)), held)
         others = others[data.real.sum(1).numpy()[others] > 1]
         steps = int(np.clip(3 * len(others), 300, 1000)) if self.steps is None else self.steps
@@ -853,7 +853,7 @@ class Classifier(ClassifierMixin, _Saved):
             "series": len(tokens), "labelled": len(rows), "held": len(held), "span": span,
             "steps": self.history_[-1]["step"], "parameters": count_parameters(model), "base": config.positions.base,
             "seconds": time.monotonic() - began, "settings": self.get_params(),
-        }  # fmt: skip
+        }
         if self.verbose:
             print(self._line())
         return self
@@ -965,7 +965,7 @@ class Classifier(ClassifierMixin, _Saved):
         lengths = data.lengths
         recipe = _recipe(len(data), steps, self.batch, self.lr)
         return fit(model, data, loss, recipe, seed=self.seed, log=log,
-                   order=lambda generator: by_length(lengths, self.batch, generator), **options)  # fmt: skip
+                   order=lambda generator: by_length(lengths, self.batch, generator), **options)
 
     @torch.no_grad()
     def _probabilities(self, data: Tokens) -> np.ndarray:
@@ -1028,7 +1028,7 @@ def _classifying(model: nn.Module, batch: Tokens, generator: torch.Generator) ->
         batch = Tokens(
             values=take(batch.values, where.visible), positions=take(batch.positions, where.visible),
             pad=where.visible_pad,
-        )  # fmt: skip
+        )
     device = device_of(model)
     return cross_entropy(model(batch.to(device)).float(), sent(label, device))
 

@@ -206,7 +206,7 @@ def from_table(
     scale = Scale(
         ids=ids, channels=tuple(map(str, channels)), labels=classes, start=begin, unit=float(unit), mean=mean,
         deviation=deviation, dates=dates, notes=tuple(notes), since=since, zoned=dates and zoned(table[time]),
-    )  # fmt: skip
+    )
     aux["scale"] = torch.full((len(ids),), scale.mark)
     return collate([(torch.from_numpy(v).float(), torch.from_numpy(p)) for v, p in parts], **aux), scale
 

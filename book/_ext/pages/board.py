@@ -13,9 +13,9 @@ from pathlib import Path
 from romae_book.cli.verify import ELSEWHERE, noted_of
 from romae_book.cli.verify import name_of as name_of_record
 from romae_book.experiments import experiments
-from romae_book.explorables.palette import colour_css
 from romae_book.lab.records import Record, load_all, results_dir
 from romae_book.lab.summary import Summary
+from romae_book.palette import colour_css
 from romae_book.paper.claim import SOURCES, Claim
 from romae_book.paper.outcomes import LEAST, in_units, lost
 from romae_book.paper.report import (
@@ -166,7 +166,7 @@ def board_html(root: Path | None = None, script: str = "", pages: str = "") -> s
         '<section data-tab="Appendix B.4 and counts"><h3 class="tab">Appendix B.4 and counts of parameters</h3>',
         '<p class="small">Appendix B.4 scores one checkpoint at many frequencies; its numbers describe what is lost. '
         "Counts of parameters are arithmetic: counted as the paper counts them.</p>", _head("Number"),
-    ]  # fmt: skip
+    ]
     for heading, group in by_table(rows).items():
         left = [row for row in group if not row.claim.quoted and row.claim.id not in drawn]
         if left:
@@ -262,7 +262,7 @@ def _others(row: Row, quoted: Mapping[str, Claim]) -> list[tuple[str, str, float
     records = row.records if row.tier == "paper" else row.own_records
     for style, name, suffix in (
         ("optimum", "best possible", claim.optimum), ("opponent", "strongest opponent", claim.opponent)
-    ):  # fmt: skip
+    ):
         summary = summary_of(records, f"{claim.metric}_{suffix}") if suffix else None
         if summary:
             found.append((style, f"{name} ({suffix})", summary.mean))
@@ -279,7 +279,7 @@ def best_quoted(claim: Claim, rows: Iterable[Row]) -> Claim | None:
         if row.claim.quoted and row.claim.table == claim.table and row.claim.metric == claim.metric
         and (row.claim.column == claim.column or row.claim.row == claim.row or not row.claim.column)
         and not row.claim.not_comparable
-    ]  # fmt: skip
+    ]
     sign = -1 if claim.better == "higher" else 1
     return min(others, key=lambda other: sign * other.value, default=None)
 
@@ -307,7 +307,7 @@ def _key() -> str:
         one(f'<span class="tick quoted" {at}></span>', "best of the methods that the paper quotes"),
         one(f'<span class="tick opponent" {at}></span>', "strongest opponent that we ran"),
         one(f'<span class="tick optimum" {at}></span>', "best possible"),
-    )  # fmt: skip
+    )
     return (
         f'<div class="romae-key">{"".join(items)}</div><details class="small how"><summary><span class="name">'
         "The axis: our error over the paper’s; left of 1 is better</span></summary><p>For accuracies and F-scores the "
@@ -425,7 +425,7 @@ def _runs(records: Iterable[Record]) -> str:
     parts = [
         f"n = {len(records)} (seeds {seeds}), tier {first.tier}", budget(records), "; ".join(sorted(kinds)),
         f"{_time(seconds)} in all",
-    ]  # fmt: skip
+    ]
     return _text(f"{'; '.join(parts)}. Commits: {commits}.")
 
 

@@ -24,7 +24,7 @@ from romae_book.paper.encodings import (
 METRICS = {
     "mse_noisy": "mean squared error to the noisy values", "mse": "mean squared error", "accuracy": "accuracy",
     "f1_macro": "macro F1",
-}  # fmt: skip
+}
 CAPTION = (
     "What each way of telling positions loses, over what continuous RoPE with one unit between neighbours loses: right "
     "of 1 is worse. On the synthetic series what counts is the error above the best possible. Bars: 95 % intervals "
@@ -197,4 +197,4 @@ def picture(found: list[tuple[Arm, Summary | None]], recorded: Recorded, narrow:
     return tag(
         "svg", tag("title", said) + "".join(axis + rows), viewBox=f"0 0 {width} {y}", role="img", aria_label=said,
         font_family="system-ui, sans-serif", font_size=13, fill="currentColor", class_="narrow" if narrow else "spread",
-    )  # fmt: skip
+    )

@@ -49,19 +49,19 @@ FIRST = (
     "training_set", *STAGE, "schedule", "precision", "dropout", "drop_path", "smoothing", "balanced", "pool", "readout",
     "mask_ratio", *(f"pretrain_{key}" for key in STAGE), "encoder", "decoder", "size", "parameters", "cls", "encoding",
     "p", "position_scale",
-)  # fmt: skip
+)
 LABELS = {
     "training_set": "samples to train on", "steps": "steps", "samples_seen": "samples seen: epochs × training set",
     "warmup": "steps of warm-up", "pretrain_steps": "steps of pre-training",
     "pretrain_samples_seen": "samples seen in pre-training", "pretrain_warmup": "steps of warm-up in pre-training",
     "parameters": "weights of the model that is scored", "epochs": "passes over the training set",
-}  # fmt: skip
+}
 DERIVED = {"warmup_share", "pretrain_warmup_share", "n_train"}  # shown as steps and as the size of the training set
 TIER_WORDS = {
     "paper": "the paper's protocol", "own": "our own settings",
     "reduced": "the paper's settings, with less of something or something else",
     "ablation": "our settings with something changed", "smoke": "proves that the code runs; no result",
-}  # fmt: skip
+}
 
 # Colours are the page's own: currentColor, or the theme's variables.
 STYLE = """
@@ -317,7 +317,7 @@ def _group(records: list[Record]) -> str:
     shared = {
         "steps": [f"{steps_of(r):,} steps" for r in records], "precision": [r.precision for r in records],
         "device": [r.device for r in records], "commit": [commit_words(r.commit) for r in records],
-    }  # fmt: skip
+    }
     notes = [TIER_WORDS[first.tier], budget_words(first)]
     for what, words in shared.items():
         if len(set(words)) == 1:

@@ -78,7 +78,7 @@ LATER = (
         differs="made-up series with raw time stamps and no pre-training: it predicts the mean. Its author suspects "
         "both; chapter 04 shows what a unit of time can do",
     ),
-)  # fmt: skip
+)
 
 
 def later_markdown() -> str:

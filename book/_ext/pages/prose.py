@@ -78,7 +78,7 @@ def runs(words: str) -> tuple[str, list[Record]]:
     return metric, counted(
         r for r in found
         if wanted.protocol(r.config) == wanted.protocol(wanted.config()) and kept.items() <= r.config.items()
-    )  # fmt: skip
+    )
 
 
 def recorded(words: str) -> str:

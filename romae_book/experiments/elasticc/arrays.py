@@ -51,7 +51,7 @@ def recorded(exp: Experiment, model: nn.Module, data: Splits) -> dict[str, np.nd
             ("value", one.values[0].cpu().numpy()), ("seen", one.aux["detected"][0].cpu().numpy()),
             ("kind", kind), ("cuts", cuts.numpy().astype(np.float32)),
             ("answer", (answer * 255).round().byte().reshape(CUTS, 64, -1).numpy()),
-        ):  # fmt: skip
+        ):
             found[key].append(value)
     flat = {key: np.concatenate(found[key]) for key in ("day", "band", "value", "seen")}
     stacked = {key: np.stack(found[key]) for key in ("kind", "cuts", "answer")}

@@ -33,7 +33,7 @@ TAXONOMY = {
     "SNIc-Templates": "Ib/c", "SNIcBL+HostXT_V19": "Ib/c", "SNII+HostXT_V19": "II", "SNII-NMF": "II",
     "SNII-Templates": "II", "SNIIb+HostXT_V19": "SN-like/Other", "SNIIn+HostXT_V19": "II", "SNIIn-MOSFIT": "II",
     "TDE": "TDE", "uLens-Binary": "uLens", "uLens-Single-GenLens": "uLens", "uLens-Single_PyLIMA": "uLens",
-}  # fmt: skip
+}
 CLASSES = tuple(dict.fromkeys(TAXONOMY.values()))  # 20
 
 
@@ -136,7 +136,7 @@ def _known(name: str, value: str, choices: tuple[str, ...]) -> None:
 def tokens(
     curves: LightCurves, *, whole: LightCurves | None = None, origin: str = "first", scale: float = 1.0,
     scaling: str = "none", spread: str = "error",
-) -> Tokens:  # fmt: skip
+) -> Tokens:
     """One token for each visit.
 
     whole    the same light curves before visits were left out: time 0 and the first detection are theirs
@@ -185,7 +185,7 @@ def tokens(
             "detected": padded((curves.flags & DETECTED) > 0, torch.bool),
         },
         per_token={"detected"},
-    )  # fmt: skip
+    )
 
 
 def fluxes(tokens: Tokens, scaling: str, spread: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -287,7 +287,7 @@ def superluminous(rng, n: int) -> Flux:
     return _explosion(
         z, peak, t0, lambda days, band: _rise_and_fall(days, rise, fall),
         lambda days: 6000 + 9000 * np.exp(-(days + 30) / 70),
-    )  # fmt: skip
+    )
 
 
 def tidal_disruption(rng, n: int) -> Flux:
@@ -307,7 +307,7 @@ def kilonova(rng, n: int) -> Flux:
     return _explosion(
         z, peak, t0, lambda days, band: _rise_and_fall(days, 0.25, fall),
         lambda days: 2600 + 7500 * np.exp(-np.clip(days, 0, None) / 1.2),
-    )  # fmt: skip
+    )
 
 
 def _near(rng, n: int, bright: float, faint: float, cool: float, hot: float) -> tuple[np.ndarray, np.ndarray]:
@@ -447,7 +447,7 @@ SIMULATED = (
     ("Dwarf nova-like", dwarf_nova, 0.05), ("Flare-like", flare, 0.05), ("AGN-like", active_galaxy, 0.10),
     ("RR Lyrae-like", rr_lyrae, 0.08), ("Cepheid-like", cepheid, 0.06), ("Delta Scuti-like", delta_scuti, 0.06),
     ("EB-like", eclipsing_binary, 0.08), ("Mira-like", long_period, 0.06),
-)  # fmt: skip
+)
 SIMULATED_CLASSES = tuple(name for name, _, _ in SIMULATED)
 
 
@@ -528,7 +528,7 @@ def simulated(n: int, rng: np.random.Generator) -> LightCurves:
         names=SIMULATED_CLASSES, ids=np.arange(n), label=np.array(label)[order],
         start=np.cumsum([0, *(len(each[i][0]) for i in order)]),
         time=time, band=band, flux=flux, error=error, flags=flags,
-    )  # fmt: skip
+    )
 
 
 # The prepared archive -------------------------------------------------------------------------------------------------
@@ -543,7 +543,7 @@ def find() -> Path | None:
 
 def load(
     path: Path | str | None = None, partition: str | None = None
-) -> tuple[LightCurves, dict[str, np.ndarray]]:  # fmt: skip
+) -> tuple[LightCurves, dict[str, np.ndarray]]:
     """The light curves that `data_scripts/elasticc.py` prepared, and the rows of each split: "test", and "training_0"
     to "validation_4". Without a path, from where `find` finds them. partition: only a file with ATAT's split
     ("given"), or one that the script has "drawn", will do.

@@ -62,10 +62,10 @@ class ELAsTiCC(Classification):
             rates=({"lr": 2.7e-3, "pretrain_lr": 1.7e-3}, {}, {"lr": 2.4e-2, "pretrain_lr": 1.5e-2}),
             valid="valid_f1_macro", metric="f1_macro", better="higher", mixed="RoPE on time and added band",
         ),
-    )  # fmt: skip
+    )
     deviations = (
         "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D31", "D32", "D33", "D34", "D40", "D41", "D42", "D43",
-    )  # fmt: skip
+    )
     free = dict.fromkeys(("D41", "D42"), lambda record, metric: record.config.get("dropout_at") == "attention")
 
     epochs: int = setting(25, "passes over the training set in fine-tuning", low=1)
@@ -88,14 +88,14 @@ class ELAsTiCC(Classification):
     partition: str = setting(
         "given", "ATAT's split, as the paper's, or one that the script has drawn: no outcome then",
         choices=("given", "drawn"),
-    )  # fmt: skip
+    )
     fold: int = setting(0, "which of the five training sets (the authors trained on the first)", low=0, high=4)
     n_train: int | None = setting(None, "train on so many light curves; None: all (simulated: 8000)", low=20)
     n_test: int | None = setting(None, "test on so many light curves; None: all (simulated: 3000)", low=20)
     origin: str = setting(
         "first", "time 0: the calendar's (MJD), the first visit's or the first detection's (D33)",
         choices=("mjd", "first", "detection"),
-    )  # fmt: skip
+    )
     position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
     scaling: str = setting("none", "of fluxes: none (the paper), or asinh", choices=("none", "asinh"))
     spread: str = setting("error", "what comes with a flux (D32)", choices=("error", "variance"))
@@ -114,7 +114,7 @@ class ELAsTiCC(Classification):
             optimizer="muon", lr=8e-3, batch=32, epochs=8, warmup_share=0.1, clip=1.0, dropout=0.0, drop_path=0.0,
             pretrain_optimizer="muon", pretrain_lr=5e-3, pretrain_batch=64, pretrain_epochs=5,
             pretrain_warmup_share=0.1, pretrain_clip=1.0, init="torch", dropout_at="head",
-        )  # fmt: skip
+        )
 
     @classmethod
     def quick(cls) -> "ELAsTiCC":
@@ -157,7 +157,7 @@ class ELAsTiCC(Classification):
         return sky.tokens(
             curves.take(some), whole=whole.take(some), origin=self.origin, scale=self.position_scale,
             scaling=self.scaling, spread=self.spread,
-        )  # fmt: skip
+        )
 
     def data(self, seed: int, path: Path | str | None = None) -> Splits:
         train, valid, test = self.curves(seed, path)
@@ -218,4 +218,4 @@ class ELAsTiCC(Classification):
             "visits": test.real.sum(1).cpu().numpy().astype(np.int16),
             "detections": (test.aux["detected"] & test.real).sum(1).cpu().numpy().astype(np.int16),
             "days": np.array(DAYS), "by_day": by_day.numpy().astype(np.int8),
-        }  # fmt: skip
+        }

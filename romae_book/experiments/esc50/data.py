@@ -41,7 +41,7 @@ ESC10 = (0, 1, 10, 11, 12, 20, 21, 38, 40, 41)  # the classes of ESC-10
 SHAPES = ("rising chirp", "falling chirp", "harmonic tone", "siren", "noise bursts", "clicks")  # of `simulated`
 SOURCES = {  # source -> file, clips of each class in a fold
     "audio": ("esc50.npz", 8), "logmel": ("esc50_logmel.npz", 8), "esc10": ("esc10.npz", 8),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Clips:
         np.savez_compressed(
             packed, mel=self.mel.astype(np.float16), label=self.label.astype(np.int16), fold=self.fold.astype(np.int8),
             clip=np.array(self.clip), names=np.array(self.names), seconds=self.seconds, hz=self.hz,
-        )  # fmt: skip
+        )
         atomic_write(path, packed.getvalue())
 
 
@@ -118,7 +118,7 @@ def read(path: Path) -> Clips:
         if not (np.diff(found[key]) > 0).all():
             raise DataError(f"{path}: {key} does not rise; delete it and prepare it again")
     if not (len(clips.label) == len(clips.fold) == len(clips.clip) == n and clips.seconds.shape == (frames,)
-            and clips.hz.shape == (bands,)):  # fmt: skip
+            and clips.hz.shape == (bands,)):
         raise DataError(f"{path} is not a prepared file (lengths differ); delete it and prepare it again")
     return clips
 
@@ -213,7 +213,7 @@ def waveform(kind: int, rng: np.random.Generator, seconds: float = 1.3, rate: in
 def recordings(
     name: str, *, seconds: float, mels: float, level: tuple[float, float], most: int | None = None,
     path: Path | None = None,
-) -> Tokens:  # fmt: skip
+) -> Tokens:
     """Sounds without classes to pre-train on, "librispeech" or "audioset20k", as `tokens` makes them: what their
     scripts prepared, by default below $ROMAE_DATA or data/. The first `most` of them. A sound that ends early has fewer
     patches, and padding after them; one that is shorter than a patch is left out. NotHere where there are none."""
@@ -253,7 +253,7 @@ def simulated(n: int, rng: np.random.Generator, seconds: float = 1.3) -> Clips:
     return Clips(
         found.astype(np.float16), label, 1 + np.arange(n) // len(SHAPES) % FOLDS, clip, SHAPES,
         frame_times(found.shape[1]), centres(),
-    )  # fmt: skip
+    )
 
 
 # Energy to tokens -----------------------------------------------------------------------------------------------------

@@ -74,19 +74,19 @@ class ESC50(Classification):
     source: str = setting(
         "audio", "ESC-50 from its audio; from log-mel pictures; ESC-10 from its audio; or made-up sounds",
         choices=("audio", "logmel", "esc10", "simulated"),
-    )  # fmt: skip
+    )
     pretrain: str = setting(
         "audioset20k", "sounds for the first stage: LibriSpeech, AudioSet-20k, or the training folds themselves",
         choices=("librispeech", "audioset20k", "own"),
-    )  # fmt: skip
+    )
     targets: str = setting(
         "normalised", "what is predicted of a hidden patch: each standardised by itself, or as it is",
         choices=("normalised", "raw"),
-    )  # fmt: skip
+    )
     masks: str = setting(
         "random", "what is hidden in pre-training: patches at random, or all of a stretch of time or a band of pitch",
         choices=("random", "stretch"), was="random",
-    )  # fmt: skip
+    )
     unit_seconds: float | None = setting(
         None, "seconds that count as 1; None: a patch of the source, 0.16 from audio", low=1e-3, high=1e3
     )
@@ -120,14 +120,14 @@ class ESC50(Classification):
             batch=32, epochs=30, warmup_share=0.1, weight_decay=0.05, pretrain_optimizer="muon", pretrain_lr=5e-3,
             pretrain_batch=32, pretrain_epochs=20, pretrain_warmup_share=0.1, roll=True, left_out=0.75,
             init="torch", dropout_at="head",
-        )  # fmt: skip
+        )
 
     @classmethod
     def quick(cls) -> "ESC50":
         """`small` on made-up sounds: seconds, and no result."""
         return cls.small().replace(
             source="simulated", encoder="64x2x2x128", decoder="64x2x1x128", epochs=8, pretrain_epochs=15
-        )  # fmt: skip
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -262,7 +262,7 @@ class ESC50(Classification):
         found = {
             f"accuracy_{name}_{by}": self.evaluate(model, sounds.recut(data.test, by=by, **cut))["accuracy"]
             for name, cut in cuts.items() for by in ("seconds", "index")
-        }  # fmt: skip
+        }
         return found | {"accuracy_hop_resized": self.evaluate(model, sounds.resized(data.test, 2))["accuracy"]}
 
     def compare(self, data: Splits) -> dict[str, float]:

@@ -38,4 +38,4 @@ def recorded(exp: Experiment, model: nn.Module, data: Splits) -> dict[str, np.nd
     return {name: np.stack(values).astype(np.float16) for name, values in kept.items()} | {
         "frequencies": tokens.aux["frequencies"].numpy().astype(np.int8), "noise": np.array(levels, np.float32),
         "observed": ~hidden.numpy(), "clean": tokens.aux["clean"].numpy().astype(np.float16),
-    }  # fmt: skip
+    }

@@ -83,7 +83,7 @@ class Frequencies(Masked):
         return cls(
             encoder="64x4x4x256", decoder="64x4x2x256", epochs=4, batch=32, optimizer="muon", lr=1e-2,
             warmup_share=0.05, per_group=50,
-        )  # fmt: skip
+        )
 
     @classmethod
     def quick(cls) -> "Frequencies":
@@ -226,7 +226,7 @@ class Frequencies(Masked):
             values = list(pairs.values())
             found |= pairs
             found |= {f"{name}_pairs_{word}": float(do(values)) for word, do in
-                      (("mean", np.mean), ("min", min), ("max", max))}  # fmt: skip
+                      (("mean", np.mean), ("min", min), ("max", max))}
         found["snr"] = float(
             np.square(clean[group == MIXED]).mean() / np.square((noisy - clean)[group == MIXED]).mean()
         )

@@ -47,7 +47,7 @@ def recorded(exp: Experiment, model: nn.Module, data: Splits) -> dict[str, np.nd
         "prediction": prediction[few].astype(np.float32),
         "kalman": predictors.kalman(frames, number[few]).astype(np.float32),
         "kalman_half": predictors.kalman(frames[:, ::2], number[few, ::2]).astype(np.float32),
-    }  # fmt: skip
+    }
 
 
 def _frames(exp: Experiment, clips: Tokens, which: torch.Tensor | slice) -> Tokens:

@@ -49,7 +49,7 @@ class Pendulum(Experiment):
             title="Pendulum", preset="best", units={"neighbours": {}}, whole=("neighbours",),  # the paper's, too
             rates=({"lr": 1.3e-3}, {}, {"lr": 1.2e-2}), valid="valid_mse", metric="mse", better="lower",
         ),
-    )  # fmt: skip
+    )
     meanings = {
         "mse": "mean squared error of sine and cosine",
         "mse_authors": "what the authors' script prints, a hundred times the mse (D25)",
@@ -65,7 +65,7 @@ class Pendulum(Experiment):
     init: str = setting(
         "body", "how weights start: from a normal of deviation 0.02, all or all but the head's, or as PyTorch's (D43)",
         choices=INITS, was="torch",
-    )  # fmt: skip
+    )
     n_train: int = setting(2000, "training clips", low=2)
     n_valid: int = setting(1000, "validation clips, for choosing settings", low=1)
     n_test: int = setting(1000, "test clips", low=1)
@@ -74,15 +74,15 @@ class Pendulum(Experiment):
     clips: str = setting(
         "ours", "our own generator's, or those of the published one, random numbers and all (D22)",
         choices=("ours", "published"), was="ours",
-    )  # fmt: skip
+    )
     readout: str = setting(
         "cls", "all angles from [CLS] by order of frame (their code), or each from its frame's token (D23)",
         choices=("cls", "frame"),
-    )  # fmt: skip
+    )
     pixels: str = setting(
         "authors", "standardise pixels by the authors' constants, or by the training set's (D24)",
         choices=("authors", "true"),
-    )  # fmt: skip
+    )
     mirror: bool = setting(False, "show each training clip mirrored half of the time")
     encoder: str = setting("pendulum", "size of the encoder")
     cls: bool = setting(True, "use a [CLS] token")
@@ -157,7 +157,7 @@ class Pendulum(Experiment):
         return ModelConfig(
             patch=SIZE * SIZE, axes=1, encoder=size(self.encoder), cls=self.cls,
             positions=PositionEncoding(kind=self.encoding, p=self.p), init=self.init,
-        )  # fmt: skip
+        )
 
     def build(self, seed: int) -> RoMAEPredictor:
         config = self.model_config()

@@ -58,7 +58,7 @@ TABLE = {
     "Temp": ("°C", 37.1, 0.5, 0.6, 11, 0.98), "TroponinI": ("µg/L", 6.6, 7, 3, 1.2, 0.05),
     "TroponinT": ("µg/L", 0.8, 1.3, 0.6, 1.2, 0.22), "Urine": ("mL", 108, 60, 90, 18, 0.97),
     "WBC": ("1000/µL", 12.2, 5, 2.4, 1.7, 0.98),
-}  # fmt: skip
+}
 CHANNELS = tuple(TABLE)  # 41: their order is the second coordinate of a token's position
 UNITS = {name: row[0] for name, row in TABLE.items()}
 DESCRIPTORS = CHANNELS[:4]
@@ -69,7 +69,7 @@ RANGES = {
     "Height": (100, 250), "Weight": (20, 400), "DiasABP": (1, 250), "MAP": (1, 280), "SysABP": (1, 320),
     "NIDiasABP": (1, 250), "NIMAP": (1, 280), "NISysABP": (1, 320), "HR": (0, 280), "K": (1, 12), "Mg": (0.1, 12),
     "PaCO2": (5, 200), "PaO2": (10, 700), "pH": (6.5, 8), "SaO2": (30, 100), "Temp": (25, 44), "WBC": (0, 1000),
-}  # fmt: skip
+}
 _INDEX = {name: i for i, name in enumerate(CHANNELS)}
 _MISSING = frozenset(_INDEX[name] for name in (*DESCRIPTORS, "Weight"))  # channels where -1 means "not known"
 
@@ -222,7 +222,7 @@ def pack(found: dict[int, list[tuple[int, int, float]]], simulated: bool = False
         ids=np.array(ids, np.int32), start=np.cumsum([0, *(len(found[i]) for i in ids)]),
         minute=flat[:, 0].astype(np.int16), channel=flat[:, 1].astype(np.int8), value=flat[:, 2].astype(np.float32),
         simulated=simulated,
-    )  # fmt: skip
+    )
 
 
 def find() -> Path | None:
@@ -297,7 +297,7 @@ def without_outliers(records: Records) -> Records:
     return replace(
         records, start=np.concatenate(([0], np.cumsum(keep)))[records.start], minute=records.minute[keep],
         channel=records.channel[keep], value=records.value[keep],
-    )  # fmt: skip
+    )
 
 
 # Tokens ---------------------------------------------------------------------------------------------------------------
@@ -377,4 +377,4 @@ def tokens(
             "mean": padded(mean[channel], torch.float32), "std": padded(std[channel], torch.float32),
         },
         per_token={"row", "mean", "std"},
-    )  # fmt: skip
+    )

@@ -71,11 +71,11 @@ class PhysioNet(Masked):
     channels: str = setting(
         "public", "numbers of the channels: as in the public line of code, or with three neighbours the other way "
         "round (D38)", choices=("public", "ours"), was="ours",
-    )  # fmt: skip
+    )
     descriptors: str = setting(
         "observed", "age, gender, height and type of unit: always observed (D.9), or hidden like other values (D39)",
         choices=("observed", "hidden"), was="hidden",
-    )  # fmt: skip
+    )
 
     @classmethod
     def paper(cls) -> "PhysioNet":
@@ -88,7 +88,7 @@ class PhysioNet(Masked):
         return cls(
             encoder="96x4x4x384", decoder="96x4x2x384", optimizer="muon", lr=5e-3, batch=32, epochs=10,
             warmup_share=0.05, position_scale=48.0, channels="ours", descriptors="hidden",
-        )  # fmt: skip
+        )
 
     @classmethod
     def paper_tokens(cls) -> "PhysioNet":
@@ -144,7 +144,7 @@ class PhysioNet(Masked):
         return replace(
             found, positions=found.positions * torch.tensor([self.position_scale, 1.0], dtype=torch.float64),
             aux=found.aux | {"hidden": hidden}, per_token=found.per_token | {"hidden"},
-        )  # fmt: skip
+        )
 
     def mask(self, batch: Tokens, generator: torch.Generator) -> Tensor:
         """(B, N) bool, True where hidden: values of `masking` rows or tokens."""
@@ -275,7 +275,7 @@ class PhysioNet(Masked):
                 ("value", one.values[0, :, 0].numpy()), ("rank", rank.numpy().astype(np.int16)), ("shown", shown),
                 ("romae", self.predict(model, several, hidden).astype(np.float32)), ("chosen", chosen.numpy()),
                 ("curve", curve.numpy()),
-            ):  # fmt: skip
+            ):
                 found[name].append(value)
         mean, std = _scaling_of(data.train)
         flat = {k: np.concatenate(found[k]) for k in ("minute", "channel", "value", "rank")}
@@ -283,7 +283,7 @@ class PhysioNet(Masked):
         return flat | stacked | {
             "romae": np.concatenate(found["romae"], axis=1), "grid": grid, "levels": levels, "mean": mean, "std": std,
             "start": np.cumsum([0, *map(len, found["minute"])]),
-        }  # fmt: skip
+        }
 
 
 def _worth_seeing(channel: Tensor, count: int = 6) -> Tensor:

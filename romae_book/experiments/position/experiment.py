@@ -70,7 +70,7 @@ class Position(Experiment):
     init: str = setting(
         "body", "how weights start: from a normal of deviation 0.02, all or all but the head's, or as PyTorch's (D43)",
         choices=INITS, was="torch",
-    )  # fmt: skip
+    )
     n_train: int = setting(20_000, "training samples", low=1)
     n_valid: int = setting(1000, "validation samples", low=1)
     n_test: int = setting(4000, "test samples", low=1)
@@ -106,7 +106,7 @@ class Position(Experiment):
         return cls(
             size="64x4x4x256", optimizer="muon", lr=4e-3, clip=1.0, warmup_share=0.05, epochs=5, standardise=True,
             init="torch",
-        )  # fmt: skip
+        )
 
     @classmethod
     def control(cls) -> "Position":
@@ -268,7 +268,7 @@ class PositionRange(Position):
         return cls(
             size="64x4x4x256", optimizer="muon", lr=4e-3, clip=1.0, warmup_share=0.05, weight_decay=0.01,
             standardise=True, init="torch",
-        )  # fmt: skip
+        )
 
     @classmethod
     def quick(cls) -> "PositionRange":

@@ -62,7 +62,7 @@ def generate(n: int, rng: np.random.Generator) -> Tokens:
     return Tokens(
         values=values[..., None], positions=positions[..., None], pad=empty,
         aux={name: torch.cat([p[name] for p in parts]) for name in names},
-    )  # fmt: skip
+    )
 
 
 def seen_slots(slots: int = SEEN[1] + ASKED) -> Tensor:
@@ -157,7 +157,7 @@ def _drawn(count: np.ndarray, rng: np.random.Generator) -> dict[str, Tensor]:
         "values": clipped(slotted(values, values[:, most:], 0.0)), "positions": slotted(t, t[:, most:], 0.0),
         "pad": slotted(~real, ~near, True), "kind": kind.to(torch.int8), "noise": (noise / scale)[:, 0].float(),
         "clean": clipped(clean), "mean": clipped(mean), "variance": clipped(variance),
-    }  # fmt: skip
+    }
 
 
 def centre_and_scale(y: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:

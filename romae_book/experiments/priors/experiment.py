@@ -56,7 +56,7 @@ class Priors(Masked):
     target: str = setting(
         "posterior", "what training compares with: the best possible answer, or the measurement that was drawn",
         choices=("posterior", "drawn"),
-    )  # fmt: skip
+    )
 
     @classmethod
     def page(cls) -> "Priors":

@@ -57,7 +57,7 @@ class Speed(Experiment):
         ("cpu", 1, {"measure": "inference", **SERIES, "rounds": 3}),
         ("cpu", 1, {"measure": "input"}),
         ("paper", 3), ("paper", 3, {"encoding": "quantised"}),
-    )  # fmt: skip
+    )
 
     deviations = ("D50",)
 

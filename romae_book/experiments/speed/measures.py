@@ -192,7 +192,7 @@ def ragged(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
         g = torch.Generator().manual_seed(0)
         orders = {"": torch.randperm(len(lengths), generator=g), "grouped": by_length(lengths, batch, g)}
         ways = {"naive": ("", lambda m: m), "grouped": ("grouped", lambda m: m), "packed": ("", Fast),
-                "grouped_packed": ("grouped", Fast)}  # fmt: skip
+                "grouped_packed": ("grouped", Fast)}
         contenders = {"dense": dense}
         contenders |= {
             name: _rate(exp, model, data, orders[order], batch, form, now, count)
@@ -292,7 +292,7 @@ def inference(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
     }
     contenders, rates = {}, {}
     for name, form, batches in (("naive", classifier, "naive"), ("grouped", classifier, "grouped"),
-                                ("fast", Fast(classifier).eval(), "grouped")):  # fmt: skip
+                                ("fast", Fast(classifier).eval(), "grouped")):
         contenders[name] = lambda form=form, batches=batches: [form(part) for part in parts[batches]]
     seconds = race(contenders, exp.rounds, clock(exp.clock))
     for name, each in seconds.items():

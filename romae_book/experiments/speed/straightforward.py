@@ -166,7 +166,7 @@ def train(model: Model, tokens: Tokens, recipe, ratio: float, workers: int, rate
     loader = DataLoader(
         Samples(tokens, ratio), recipe.batch, shuffle=True, collate_fn=collate, num_workers=workers,
         persistent_workers=workers > 0,
-    )  # fmt: skip
+    )
     step, losses = 0, []
     model.train()
     for _ in range(recipe.epochs):

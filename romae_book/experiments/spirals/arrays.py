@@ -36,7 +36,7 @@ def of_a_grid(exp: Experiment, model: nn.Module, data: Splits) -> dict[str, np.n
         "theta": theta[0].astype(np.float32), "chirality": few.aux["clockwise"].numpy().astype(np.int8),
         "clean": few.aux["clean"].numpy().astype(np.float32), "noisy": noisy.astype(np.float32),
         "order": order.numpy().astype(np.int16), "counts": counts.astype(np.int16), "romae": romae, "bayes": bayes,
-    }  # fmt: skip
+    }
 
 
 def everywhere(exp: Experiment, model: nn.Module, tokens: Tokens, observed: Tensor) -> np.ndarray:

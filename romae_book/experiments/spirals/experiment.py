@@ -70,12 +70,12 @@ class Spirals(Masked):
     counts: str = setting(
         "fixed", "visible in training: as mask_ratio says, or any number, and a random part of the others is asked",
         choices=("fixed", "varying"), was="fixed",
-    )  # fmt: skip
+    )
     alone: bool = setting(False, "hidden points see visible ones only, and training asks for all of them", was=False)
     targets: str = setting(
         "noisy", "in training: the noisy points; or what is expected of them, the clean curve, which data seldom tell",
         choices=("noisy", "clean"), was="noisy",
-    )  # fmt: skip
+    )
     decoder: str = setting("tiny-shallow", "size of the decoder (their code: tiny, D9)")
     cls: bool = setting(False, "use a [CLS] token (D10)")
     position_scale: float | None = setting(
@@ -127,7 +127,7 @@ class Spirals(Masked):
         return cls.best().replace(
             n_train=960_000, encoder="48x3x2x128", decoder="48x3x2x128", irregular=True, counts="varying",
             alone=True, targets="clean", fast=True,
-        )  # fmt: skip
+        )
 
     @classmethod
     def quick(cls) -> "Spirals":
@@ -211,7 +211,7 @@ class Spirals(Masked):
         found = {}
         for name, tokens, clean in (
             ("clean_inputs", data.test, True), ("authors", theirs, False), ("authors_clean_inputs", theirs, True),
-        ):  # fmt: skip
+        ):
             shown = replace(tokens, values=tokens.aux["clean"].float()) if clean else tokens
             score = self.score(self.predict(model, shown, tokens.aux["hidden"]).numpy(), tokens)
             found |= {f"{key}_{name}": value for key, value in score.items()}

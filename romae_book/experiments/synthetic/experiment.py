@@ -59,7 +59,7 @@ class Synthetic(Masked):
             whole=("neighbours",), floor="mse_noisy_gp",
             rates=({"lr": 3e-3}, {}, {"lr": 3e-2}), valid="valid_mse_noisy", metric="mse_noisy", better="lower",
         ),
-    )  # fmt: skip
+    )
     deviations = ("D1", "D2", "D3", "D5", "D6", "D9", "D10", "D13", "D17", "D18", "D37")
     free = {"D37": lambda record, metric: record.tier == "paper"}
 
@@ -90,7 +90,7 @@ class Synthetic(Masked):
         return cls(
             grid="from-zero", n_train=128_000, epochs=1, batch=32, encoder="64x4x4x256", decoder="64x4x2x256",
             optimizer="muon", lr=1e-2, warmup_share=0.05, position_scale=50.0,
-        )  # fmt: skip
+        )
 
     @classmethod
     def mini(cls) -> "Synthetic":
@@ -199,7 +199,7 @@ class Synthetic(Masked):
         kept = {
             "noisy": _noisy(few), "clean": few.aux["clean"].numpy(), "rank": rank,
             "romae": np.stack([self.predict(model, few, rank < n) for n in EXAMPLES]),
-        }  # fmt: skip
+        }
         if count_parameters(model) <= PAGE:
             kept |= {f"weights.{name}": w.half().cpu().numpy() for name, w in model.state_dict().items()}
         return kept

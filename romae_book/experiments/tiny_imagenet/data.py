@@ -209,7 +209,7 @@ def read_official(source: Path) -> Collection:
     return Collection(
         tuple(wnids), pack([(number[w], i, content) for w, i, content in train], str(source)),
         pack(labelled, f"{source}, val"),
-    )  # fmt: skip
+    )
 
 
 def text(content: bytes, where: str) -> str:
@@ -304,7 +304,7 @@ def _load(path: Path, _changed: int) -> Collection:
 SHAPES = (
     "disc", "ring", "square", "cross", "triangle up", "triangle down", "stripes across", "stripes down", "checks",
     "dots",
-)  # fmt: skip
+)
 
 
 def simulated(
@@ -350,4 +350,4 @@ def _form(shape: str, u: np.ndarray, v: np.ndarray, rng: np.random.Generator) ->
         "cross": (box < 1) & (np.minimum(np.abs(u), np.abs(v)) < 0.33),
         "stripes across": (box < 1.2) & (waves[1] > 0), "stripes down": (box < 1.2) & (waves[0] > 0),
         "checks": (box < 1.2) & (waves[0] * waves[1] > 0), "dots": (box < 1.2) & (waves[0] + waves[1] > 1),
-    }[shape]  # fmt: skip
+    }[shape]

@@ -84,15 +84,15 @@ class TinyImageNet(Classification):
     position_scale: float = setting(
         1.0, "factor on positions, which count patches; patch_side times it counts pixels, patch_side / side of it the "
         "share of the picture", low=1e-6, high=1e6,
-    )  # fmt: skip
+    )
     absolute: str = setting(
         "authors", "absolute positions: numbers in the sequence, as in the authors' code (D47), or rows and columns, "
         "the same in encoder and decoder", choices=("authors", "grid"),
-    )  # fmt: skip
+    )
     targets: str = setting(
         "patch", "what pre-training paints: patches by their own mean and deviation, or pixels as they are",
         choices=("patch", "pixels"),
-    )  # fmt: skip
+    )
     augment: int = setting(2, "operations of RandAugment in fine-tuning; 0: none", low=0, high=15)
     magnitude: int = setting(9, "of these operations, of 30", low=1, high=29)
     seen_share: float = setting(1.0, "share of its patches that fine-tuning shows of a picture", low=0.05, high=1)
@@ -128,7 +128,7 @@ class TinyImageNet(Classification):
             augment=0, seen_share=0.5, optimizer="muon", lr=5e-3, batch=64, epochs=6, warmup_share=0.1,
             pretrain_optimizer="muon", pretrain_lr=5e-3, pretrain_batch=64, pretrain_epochs=3,
             pretrain_warmup_share=0.1, init="torch", dropout_at="head",
-        )  # fmt: skip
+        )
 
     @classmethod
     def quick(cls) -> "TinyImageNet":
@@ -136,7 +136,7 @@ class TinyImageNet(Classification):
         return cls.small().replace(
             source="simulated", n_classes=10, per_class=120, n_test=300, batch=32, epochs=12, pretrain_batch=32,
             pretrain_epochs=5,
-        )  # fmt: skip
+        )
 
     # Data -----------------------------------------------------------------------------------------------------------
 

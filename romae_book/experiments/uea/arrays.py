@@ -76,7 +76,7 @@ def recorded(exp: Experiment, model: nn.Module, data: Splits, channels: int = 6)
         "values": some.values[..., :channels].numpy(), "label": found.label.numpy().astype(np.int16),
         "step": some.positions[..., 0].masked_fill(~some.real, -1).numpy().astype(np.int16),
         "rank": found.rank.numpy().astype(np.int16), "levels": found.levels, "probability": probability,
-    }  # fmt: skip
+    }
 
 
 def compared(exp: Experiment, data: Splits, channels: int = 6) -> dict[str, np.ndarray]:

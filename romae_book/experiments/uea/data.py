@@ -303,7 +303,7 @@ def save(path: Path, train: Series, test: Series) -> None:
         arrays |= {
             f"{part}_values": np.concatenate(series.values), f"{part}_label": series.label.astype(np.int16),
             f"{part}_length": np.array([len(v) for v in series.values], np.int32),
-        }  # fmt: skip
+        }
     np.savez_compressed(packed, **arrays)
     atomic_write(path, packed.getvalue())
 
@@ -347,7 +347,7 @@ def _load(dataset: str, path: Path, _changed: int) -> tuple[Series, Series | Non
                     file[f"{part}_label"].astype(np.int64), tuple(file["names"].tolist()),
                 )
                 for part in PARTS
-            ]  # fmt: skip
+            ]
     except (BadZipFile, OSError, ValueError, KeyError, EOFError, ZlibError) as error:
         raise DataError(f"{path} is not a prepared file ({error}); delete it and prepare it again") from error
     return tuple(parts)

@@ -74,7 +74,7 @@ class UEA(Classification):
             holdout={"valid_share": 0.2}, valid="valid_accuracy", metric="accuracy", better="higher",
         )
         for dataset in ("LSST", "CharacterTrajectories")
-    )  # fmt: skip
+    )
     meanings = {
         "accuracy_train_mode": "scored with dropout at work, as the authors' script does (D27)",
         "f1_macro": "mean of the classes' F-scores, each class alike",
@@ -84,7 +84,7 @@ class UEA(Classification):
     deviations = (
         "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D26", "D27", "D28", "D29", "D30", "D36", "D41", "D42",
         "D43", "D46",
-    )  # fmt: skip
+    )
     free = {
         "D27": lambda record, metric: metric.endswith("_train_mode"),
         "D36": lambda record, metric: record.precision == "fp32",
@@ -104,7 +104,7 @@ class UEA(Classification):
     scale: str | None = setting(
         None, "values as they are; standardised channel by channel; or that after arcsinh, which tames large values",
         choices=(None, "none", "channel", "asinh"),
-    )  # fmt: skip
+    )
 
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     weight_decay: float = setting(0.0, "weight decay, decoupled but for sgd", low=0)
@@ -119,20 +119,20 @@ class UEA(Classification):
     valid_share: float = setting(
         0.0, "share of the training set, class by class, to choose settings on; 0: none, and `valid` is up to 200 "
         "training series", low=0, high=0.5,
-    )  # fmt: skip
+    )
     dropped: float = setting(0.3, "share of the steps that are dropped, in training and in test", low=0, high=0.9)
     rounding: str = setting(
         "down", "the number of steps to drop, where their share is no whole one", choices=("down", "nearest"),
         was="nearest",
-    )  # fmt: skip
+    )
     padding: str = setting(
         "mask", "shorter series: attention leaves the padding out, or zeros before them are data (D28)",
         choices=("mask", "zeros"),
-    )  # fmt: skip
+    )
     embedding: str = setting(
         "pretrained", "patch embedding at the start of fine-tuning: pre-trained, or fresh as in the authors' code (D4)",
         choices=("pretrained", "fresh"),
-    )  # fmt: skip
+    )
 
     def __post_init__(self):
         row = ROWS.get(self.rows, {}) if type(self.rows) is str else {}
@@ -164,7 +164,7 @@ class UEA(Classification):
             rows="ours", encoder="64x4x3x256", decoder="64x4x1x256", optimizer="muon", pretrain_optimizer="muon",
             pretrain_lr=5e-3, pretrain_batch=32, pretrain_weight_decay=0.05, weight_decay=0.05, init="torch",
             dropout_at="head", rounding="nearest",
-        )  # fmt: skip
+        )
 
     @classmethod
     def quick(cls) -> "UEA":

@@ -12,9 +12,9 @@ import torch
 from romae_lite.model import Block, ModelConfig, Size, attention_weights
 from romae_lite.rope import PositionEncoding, rotate
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SIZE = Size(dim=4, heads=1, depth=1, ff=8)
@@ -34,7 +34,7 @@ def payload() -> dict:
     return {
         "size": vars(SIZE), "p": ENCODING.p, "base": ENCODING.base, "weights": weights, "x": x,
         "times": list(TIMES), "longest": LONGEST,
-    }  # fmt: skip
+    }
 
 
 def block(data: dict) -> Block:
@@ -60,7 +60,7 @@ def steps(data: dict, times: tuple[float, ...] = TIMES) -> dict[str, np.ndarray]
         "x": x, "h": h, "q": q, "k": k, "v": v, "turned q": turned[0], "turned k": turned[1],
         "score": turned[0] @ turned[1].mT / SIZE.head_dim**0.5, "share": share, "mix": after - x, "after": after,
         "h2": one.norm2(after), "out": one(x, rotation, None),
-    }  # fmt: skip
+    }
     return {name: value.squeeze(0).double().numpy() for name, value in found.items()}
 
 
@@ -75,7 +75,7 @@ def still(data: dict) -> str:
         for j, value in enumerate(row):
             x, y = 150 + 64 * j, 44 + 34 * i
             body += svg.tag("rect", x=x, y=y, width=60, height=30, rx=4, fill=PALETTE["blue"][0],
-                            fill_opacity=0.06 + 0.6 * float(value))  # fmt: skip
+                            fill_opacity=0.06 + 0.6 * float(value))
             body += svg.label(x + 30, y + 20, f"{value:.2f}", text_anchor="middle")
     return svg.picture(560, 260, body)
 

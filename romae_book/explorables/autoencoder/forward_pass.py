@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from romae_lite.model import SIZES, ModelConfig, Size
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 EXAMPLES = {  # what the reader can start from: settings of `explorable`
@@ -96,7 +96,7 @@ def still(steps: list[Stage]) -> str:
         n = shape[1]
         body += svg.label(20, y, step.name, font_weight=600)
         body += svg.tag("rect", x=150, y=y - 13, width=260 * n / widest, height=16, rx=3, fill=PALETTE["blue"][0],
-                        fill_opacity=0.55)  # fmt: skip
+                        fill_opacity=0.55)
         body += svg.label(430, y, f"{name} {shape}")
     return svg.picture(640, 30 + 26 * len(steps), body)
 
@@ -120,4 +120,4 @@ def explorable(example: str = "spirals (Table 19)") -> Explorable:
         title="One forward pass, shape by shape",
         caption="One row is one step; every square is a token of one sample, as far as they fit. Step with the arrow "
         "keys, or click a row. Multiplications are those of matrix products, for the whole batch.",
-    )  # fmt: skip
+    )

@@ -14,9 +14,9 @@ from torch import Tensor
 from romae_lite.model import RoMAE, Size
 from romae_lite.tokens import Tokens
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 from ..weights import packed, predicted
 from .forward_pass import block_multiplications
 
@@ -25,7 +25,7 @@ SCALE = 10_000  # values and positions travel as whole numbers of 1e-4
 
 
 def source(name: str, model: RoMAE, test: Tokens, labels: Sequence[str], reference: Tensor | None = None,
-           grid: tuple[int, int] | None = None) -> dict:  # fmt: skip
+           grid: tuple[int, int] | None = None) -> dict:
     """What the page needs to know of one data set.
 
     test       the samples to show, labelled; aux["curve"] (n, points, 2), if there, is the true curve of each
@@ -45,7 +45,7 @@ def source(name: str, model: RoMAE, test: Tokens, labels: Sequence[str], referen
     return {
         "name": name, "model": packed(model), "samples": samples, "grid": list(grid) if grid else None,
         "reference": None if reference is None else whole(reference),
-    }  # fmt: skip
+    }
 
 
 def fill_in(source: dict, sample: int, hidden: Sequence[int]) -> tuple[np.ndarray, float, float]:

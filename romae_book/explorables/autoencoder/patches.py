@@ -9,9 +9,9 @@ import torch
 
 from romae_lite.tokens import patchify
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 AXES = {1: ("time",), 2: ("row", "column"), 3: ("frame", "row", "column")}
@@ -78,7 +78,7 @@ def still(sizes: tuple[int, int], patch: tuple[int, int]) -> str:
             body += svg.tag("rect", x=x, y=y, fill_opacity=0.2 + 0.2 * odd, **box)
             body += svg.label(x + edge * width / 2 - 1, y + edge * height / 2 + 3, str(n), text_anchor="middle")
             body += svg.tag("rect", x=360 + 30 * (n % 8), y=50 + 30 * (n // 8), width=26, height=26, rx=4,
-                            fill=PALETTE["blue"][0], fill_opacity=0.2 + 0.2 * odd)  # fmt: skip
+                            fill=PALETTE["blue"][0], fill_opacity=0.2 + 0.2 * odd)
             body += svg.label(373 + 30 * (n % 8), 67 + 30 * (n // 8), str(n), text_anchor="middle")
             n += 1
     words = f"{rows} x {columns} values in patches of {height} x {width}"
@@ -107,4 +107,4 @@ def explorable(dims: int = 2, channels: int = 1) -> Explorable:
         title="From an array to a sequence",
         caption="Drag the edges of the first patch, or the sliders. Point at a value or walk through the sequence: a "
         "token, its values and its position light up together. The message is the one that the package raises.",
-    )  # fmt: skip
+    )

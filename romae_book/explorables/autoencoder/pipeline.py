@@ -6,9 +6,9 @@ Fixed and made up, but for the distances: one series at irregular times, and whi
 import math
 from pathlib import Path
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 TIMES = (0.6, 1.3, 3.9, 4.4, 6.8, 7.2, 9.7, 11.1, 13.6, 14.3, 17.0, 18.9)
@@ -22,7 +22,7 @@ STEPS = (
      "with the time: every score depends on a distance in time, never on a count."),
     ("4 · ask", "A mask token goes to each hidden time, and the decoder says what was there. Any other time will do as "
      "well: the ring stands where nothing was measured."),
-)  # fmt: skip
+)
 
 
 def payload() -> dict:
@@ -30,7 +30,7 @@ def payload() -> dict:
     return {
         "times": list(TIMES), "values": values, "hidden": list(HIDDEN), "asked": ASKED, "end": END, "period": PERIOD,
         "phase": PHASE, "steps": [list(step) for step in STEPS],
-    }  # fmt: skip
+    }
 
 
 def still(data: dict) -> str:

@@ -12,9 +12,9 @@ import numpy as np
 from ...experiments.elasticc.data import BANDS
 from ...experiments.elasticc.experiment import ELAsTiCC
 from ...lab.runs import runs_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, figure, parts
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COLOURS = dict(zip(BANDS, ("purple", "blue", "green", "amber", "vermillion", "grey"), strict=True))
@@ -31,7 +31,7 @@ def payload(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str
         arrays, {"band": len(BANDS), "seen": 2, "kind": len(names), "answer": 256},
         day="M", band="M", value="M 2", seen="M", kind="S", cuts="S C", answer=f"S C {2 ** len(BANDS)} {len(names)}",
         start="B",
-    )  # fmt: skip
+    )
     S, C = a["cuts"].shape
     start = parts(a["start"], S, len(a["day"]))
     flux, spread = a["value"].T
@@ -50,7 +50,7 @@ def payload(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str
             "band": a["band"][part][shown].tolist(), "flux": [_short(f) for f in flux[part][shown]],
             "before": [int(n) for n in np.bincount(a["band"][part][day < -0.15 * end], minlength=len(BANDS))],
             "answer": base64.b64encode(a["answer"][s][cuts <= end].astype(np.uint8).tobytes()).decode(),
-        })  # fmt: skip
+        })
     return {"names": list(names), "objects": objects, "bands": list(BANDS), "colours": [COLOURS[b] for b in BANDS]}
 
 

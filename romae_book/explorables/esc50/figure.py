@@ -16,9 +16,9 @@ from romae_lite.tokens import Tokens
 
 from ...experiments.esc50.data import HOP, PATCH, RATE, centres
 from ...experiments.esc50.data import picture as picture_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 from ..weights import packed, predicted
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -41,7 +41,7 @@ def payload(model: RoMAE, test: Tokens, labels: Sequence[str], level: tuple[floa
         ],
         "range": [LOWEST, HIGHEST], "level": [round(x, 6) for x in level], "patch": PATCH, "hop": HOP, "rate": RATE,
         "hz": centres().round(2).tolist(), "span": list(SPAN),
-    }  # fmt: skip
+    }
 
 
 def energies(data: dict, sound: int) -> np.ndarray:
@@ -100,7 +100,7 @@ def still(data: dict) -> str:
         if k < 2:
             scale = 6.6 * PATCH / 4
             body += svg.tag("rect", x=left + scale * begin, y=30, width=scale * (end - begin), height=160, fill="none",
-                            stroke=PALETTE["blue"][0], stroke_width=1.5)  # fmt: skip
+                            stroke=PALETTE["blue"][0], stroke_width=1.5)
     return svg.picture(700, 200, body)
 
 

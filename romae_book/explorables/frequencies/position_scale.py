@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, drawn, figure
-from ..palette import PALETTE
 from .spectrum import COMMAND, by_scale, payload, series
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -42,7 +42,7 @@ def still(data: dict, scale: int) -> str:
 def explorable(
     models: Mapping[float, Mapping[str, np.ndarray]], metrics: Mapping[float, Sequence[Mapping[str, float]]],
     *, paper: Mapping[int, float] | None = None, top: int = 24, source: str = "",
-) -> Explorable:  # fmt: skip
+) -> Explorable:
     """The figure. models: position scale -> arrays as `Frequencies.arrays` leaves them; metrics: scale -> the metrics
     of its records, one mapping for each seed; paper: frequency -> the paper's error.
 
@@ -81,7 +81,7 @@ def explorable(
         "unit": packed["unit"], "length": packed["length"], "frequencies": packed["frequencies"],
         "levels": [packed["levels"][level]], "cases": singles,
         "start": {"scale": 0, "frequency": packed["frequencies"].index(12) if 12 in packed["frequencies"] else 0},
-    }  # fmt: skip
+    }
     return Explorable(
         name="position_scale",
         script=SCRIPT,
@@ -121,6 +121,6 @@ def from_results(root: Path | None = None) -> Explorable:
         return explorable(
             models, {scale: [record.metrics for record in found[scale]] for scale in models}, paper=paper,
             source=f"Recorded runs of preset small: {counts}.",
-        )  # fmt: skip
+        )
 
     return drawn("position_scale", "Position scale", COMMAND, found.values(), draw, root)

@@ -12,9 +12,9 @@ import numpy as np
 from ...experiments.frequencies.experiment import Frequencies
 from ...lab.records import Record, load_all
 from ...lab.runs import runs_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
@@ -38,7 +38,7 @@ def payload(models: Mapping[float, Mapping[str, np.ndarray]]) -> dict:
     for scale, arrays in models.items():
         try:
             a = checked(arrays, {"observed": 2}, frequencies="C 2", noise="L", observed="C T", clean="C T",
-                        noisy="L C T", harmonic="L C T", romae="L C T")  # fmt: skip
+                        noisy="L C T", harmonic="L C T", romae="L C T")
         except ValueError as error:
             raise ValueError(f"{error} (position scale {scale:g})") from error
         if a["noise"].min() <= 0 or a["frequencies"].min() < -1:
@@ -80,7 +80,7 @@ def payload(models: Mapping[float, Mapping[str, np.ndarray]]) -> dict:
     return {
         "unit": UNIT, "length": T, "frequencies": singles, "levels": [round(float(v), 4) for v in levels],
         "scales": [float(s) for s in models], "cases": cases,
-    }  # fmt: skip
+    }
 
 
 def series(data: dict, case: str, level: int, model: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -113,7 +113,7 @@ def still(data: dict, case: str, level: int, model: int) -> str:
     y = lambda v: (top + bottom) / 2 - (bottom - top) / 2 * v / reach  # noqa: E731
     names = " and ".join(f"{f} Hz" for f in case.split("+"))
     body = svg.label(left, 24, f"{names}, noise {data['levels'][level]:g}, positions × {data['scales'][model]:g}",
-                     font_weight=600)  # fmt: skip
+                     font_weight=600)
     body += svg.line([(x(i), y(v)) for i, v in enumerate(truth)], stroke="#999", stroke_width=1.5)
     blue, vermillion = PALETTE["blue"][0], PALETTE["vermillion"][0]
     for i in np.flatnonzero(hidden):

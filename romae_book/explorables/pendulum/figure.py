@@ -13,9 +13,9 @@ from ...experiments.pendulum import rivals as predictors
 from ...experiments.pendulum.data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
 from ...experiments.pendulum.experiment import Pendulum
 from ...lab.runs import runs_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001
@@ -68,7 +68,7 @@ def payload(arrays: Mapping[str, np.ndarray], guesses: Mapping[str, Mapping[str,
     a = checked(
         {**arrays, **given}, {"frames": 256, "numbers": STEPS},
         frames=f"C N {SIZE**2}", numbers="C N", share="C N", angles=f"C {STEPS}", **dict.fromkeys(given, "C N 2"),
-    )  # fmt: skip
+    )
     if a["share"].min() < 0 or a["share"].max() > 1:
         raise ValueError("share must lie in [0, 1]")
     worlds = [world for world in WORLDS if all(world in guess for guess in guesses.values())]
@@ -90,7 +90,7 @@ def payload(arrays: Mapping[str, np.ndarray], guesses: Mapping[str, Mapping[str,
         "models": [{"name": name, "colour": colour, "dash": dash,
                     "mse": [None if np.isnan(v) else round(1000 * v, 4) for v in mean]}
                    for name, mean, (colour, dash) in zip(guesses, means, STYLES, strict=False)],
-    }  # fmt: skip
+    }
 
 
 def _pairs(guess: np.ndarray) -> list:
@@ -138,11 +138,11 @@ def still(data: dict, clip: int = 0) -> str:
     for y, row in enumerate(frame):
         for x, value in enumerate(row):
             body += svg.tag("rect", x=left + x * cell, y=top + y * cell, width=cell + 0.3, height=cell + 0.3,
-                            fill=f"rgb({value},{value},{value})")  # fmt: skip
+                            fill=f"rgb({value},{value},{value})")
     centre, reach = data["centre"] * cell, data["length"] * cell
     needles = [("#ffffff", chosen["angles"][chosen["numbers"][slot]] / data["scale"])]
     needles += [(PALETTE[m["colour"]][1], np.arctan2(*guess[slot]))
-                for m, guess in zip(data["models"][:1], chosen["answers"][0], strict=False)]  # fmt: skip
+                for m, guess in zip(data["models"][:1], chosen["answers"][0], strict=False)]
     for colour, angle in needles:
         end = (left + centre + reach * np.sin(angle), top + centre + reach * np.cos(angle))
         body += svg.line([(left + centre, top + centre), end], stroke=colour, stroke_width=2.5)

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...experiments.physionet.data import CHANNELS, HORIZON, UNITS
 from ...lab.runs import runs_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, figure, parts
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # standardised values travel as whole numbers of 0.01
@@ -28,7 +28,7 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
         | dict.fromkeys(("channel", "chosen"), len(CHANNELS)),
         minute="M", channel="M", value="M", rank="M", shown="P K", romae="K M", chosen="P C", curve="P K C G",
         grid="G", levels="K", mean=str(len(CHANNELS)), std=str(len(CHANNELS)), start="B",
-    )  # fmt: skip
+    )
     start = parts(a["start"], len(a["shown"]), len(a["minute"]))
     patients = []
     for p in range(len(a["shown"])):
@@ -42,7 +42,7 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
         "scale": SCALE, "horizon": HORIZON, "grid": a["grid"].tolist(), "patients": patients,
         "channels": {str(c): {"name": CHANNELS[c], "unit": UNITS[CHANNELS[c]], "mean": float(f"{a['mean'][c]:.5g}"),
                               "std": float(f"{a['std'][c]:.5g}")} for c in used},
-    }  # fmt: skip
+    }
 
 
 def _whole(values: np.ndarray) -> list[int]:
@@ -72,7 +72,7 @@ def still(data: dict, k: int, patient: int = 0, panels: int = 3) -> str:
     total = len(chosen["minute"])
     hidden = sum(rank >= chosen["shown"][k] for rank in chosen["rank"])
     scores = ", ".join(f"{name} {found[key]:.2f}" for name, key in
-                       (("RoMAE", "romae"), ("straight lines", "linear"), ("channel means", "mean")))  # fmt: skip
+                       (("RoMAE", "romae"), ("straight lines", "linear"), ("channel means", "mean")))
     body = svg.label(10, 22, f"{total - hidden} of {total} values seen; MSE of the hidden ones: {scores}")
     for i, c in enumerate(chosen["chosen"][:panels]):
         about, top = data["channels"][str(c)], 36 + i * each

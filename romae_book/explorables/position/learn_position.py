@@ -10,9 +10,9 @@ import numpy as np
 
 from ...experiments.base import numpy_rng
 from ...experiments.position.experiment import Position
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MODEL = {"dim": 16, "heads": 2, "depth": 2, "ff": 32, "p": 0.75, "base": 10_000.0}
@@ -55,7 +55,7 @@ def explorable(steps: int = 400) -> Explorable:
     data = {
         "model": MODEL, "steps": steps, "lr": LR, "batch": BATCH, "every": EVERY, "low": task.low, "high": task.high,
         "tests": tests.tolist(), "levels": levels(tests, task.low, task.high),
-    }  # fmt: skip
+    }
     return Explorable(
         name="learn_position",
         script=SCRIPT,

@@ -17,9 +17,9 @@ from romae_lite import rope
 from ...experiments.position.experiment import width
 from ...lab.records import Record, load_all
 from ...lab.runs import runs_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # answers travel as whole hundredths
@@ -68,12 +68,12 @@ def payload(models: Sequence[Answers], low: float, high: float) -> dict:
             "name": model.name, "anchor": model.anchor, "distinct": model.distinct, "source": model.source,
             "thetas": [round(theta, 9) for theta in rope.frequencies(model.head_dim, 0.75, 10_000.0).tolist()],
             "named": np.rint(a["named"] * SCALE).astype(int).reshape(len(a["named"]), -1).tolist(),
-        })  # fmt: skip
+        })
     return {
         "scale": SCALE, "low": low, "high": high, "start": round(float(first["shifts"][0]), 6),
         "step": round(float(np.mean(steps)), 9), "shifts": len(first["shifts"]),
         "offsets": np.round(first["offsets"], 2).tolist(), "models": listed,
-    }  # fmt: skip
+    }
 
 
 def places(data: dict, pattern: int, k: int) -> list[float]:

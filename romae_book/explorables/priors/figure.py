@@ -10,9 +10,9 @@ from romae_lite.series.fill import fill
 
 from ...experiments.priors.data import ASKED, SEEN
 from ...experiments.priors.rivals import GRID
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 from ..weights import packed, unpacked
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -46,7 +46,7 @@ def payload(model: RoMAE) -> dict:
         "model": packed(model), "examples": examples(), "seen": list(SEEN), "asked": ASKED, "curve": CURVE, "seed": 1,
         "grid": [[kind, list(dict.fromkeys(k.length for k in GRID if k.kind == kind))] for kind in kinds],
         "noises": list(dict.fromkeys(kernel.noise for kernel in GRID)),
-    }  # fmt: skip
+    }
 
 
 def still(data: dict) -> str:

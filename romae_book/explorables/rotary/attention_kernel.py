@@ -12,9 +12,9 @@ the pairs, and the kernel is a function of the one distance plus a function of t
 import math
 from pathlib import Path
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 from .rotary_clock import frequencies
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -58,7 +58,7 @@ def still(preset: str, reach: float) -> str:
     weights, phases = shaped(preset, 1)
     width, height, left, most = 640, 220, 40, sum(weights)
     points = [(left + x, 24 + 160 * (1 - score(weights, phases, (reach * (2 * x / 580 - 1),)) / most) / 2)
-              for x in range(581)]  # fmt: skip
+              for x in range(581)]
     body = svg.line([(left, 104), (left + 580, 104)], stroke="#999")
     body += svg.line(points, stroke=PALETTE["blue"][0], stroke_width=2)
     for share in (-1, -0.5, 0, 0.5, 1):

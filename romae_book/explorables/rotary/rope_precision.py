@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 from .rotary_clock import frequencies
 
 SCRIPT = Path(__file__).with_suffix(".js")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from romae_lite import rope
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MAX_DIM = 60  # of the head sizes in the paper's Table 8, the one that RoMAE-tiny has

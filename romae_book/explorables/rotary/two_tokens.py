@@ -8,9 +8,9 @@ positions, so that what stays constant in the figure is found and not put in.
 import math
 from pathlib import Path
 
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure
-from ..palette import PALETTE
 from .rotary_clock import frequencies
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -25,7 +25,7 @@ VECTORS = {
         [(-0.2, 0.2), (0.9, 1.0), (0.1, 0.3), (0.4, -0.2)],
     ),
     "at odds": ([(0.9, 0.5), (-0.4, 0.8), (0.7, 0.6), (0.5, 0.3)], [(-0.6, 0.8), (0.8, -0.6), (0.2, 1.0), (-0.7, 0.4)]),
-}  # fmt: skip
+}
 
 
 def turned(pairs: list[tuple[float, float]], position: float) -> list[tuple[float, float]]:
@@ -106,4 +106,4 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal", pa
          {"query": 20, "key": 23, "dials": 1, "vectors": "equal"}),
         ("With all dials the score says more of the distance: slow pairs still tell far from near.",
          {"query": 20, "key": 23, "dials": 4, "vectors": "equal"}),
-    )  # fmt: skip
+    )

@@ -14,9 +14,9 @@ import torch
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters
 
 from ...lab.records import Record, load_all
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Explorable, figure, not_recorded
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 HIDDEN = 0.75

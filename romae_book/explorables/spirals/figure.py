@@ -11,9 +11,9 @@ import numpy as np
 
 from ...experiments.spirals.experiment import Spirals
 from ...lab.runs import runs_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MODELS = ("romae", "bayes")
@@ -30,7 +30,7 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
     the clean curve, which are small. ValueError names what is missing or misshapen.
     """
     found = checked(arrays, {"order": "N", "chirality": 2}, clean="S N 2", noisy="S N 2", chirality="S", order="S N",
-                    counts="K", romae="S K N 2", bayes="S K N 2")  # fmt: skip
+                    counts="K", romae="S K N 2", bayes="S K N 2")
     (S, N), counts, order = found["order"].shape, found["counts"].astype(int), found["order"]
     if (np.diff(counts) <= 0).any() or counts[0] < 1 or counts[-1] > N:
         raise ValueError(f"counts is {counts.tolist()}; expected increasing numbers from 1 to {N}")
@@ -69,7 +69,7 @@ def still(data: dict, k: int, spiral: int = 0) -> str:
     left, dots = width - 240, place(noisy)
     body = svg.label(left, 60, f"{count} of {len(clean)} points observed", font_weight=600)
     body += "".join(svg.tag("circle", cx=dots[i][0], cy=dots[i][1], r=3, fill="none", stroke="#999")
-                    for i in chosen["order"][count:])  # fmt: skip
+                    for i in chosen["order"][count:])
     for y, name, model, colour, dash in (
         (138, "true curve", None, "#999", "none"),
         (114, "Bayes-optimal", "bayes", PALETTE["vermillion"][0], "6 4"),
@@ -81,7 +81,7 @@ def still(data: dict, k: int, spiral: int = 0) -> str:
             body += svg.line(path, stroke=colour, stroke_width=2.3, stroke_dasharray=dash)
         body += svg.label(left + 34, y, name + error)
     body += "".join(svg.tag("circle", cx=dots[i][0], cy=dots[i][1], r=3.4, fill="#222")
-                    for i in chosen["order"][:count])  # fmt: skip
+                    for i in chosen["order"][:count])
     return svg.picture(width, height, body)
 
 

@@ -16,10 +16,10 @@ from romae_lite.tokens import Tokens
 from ...experiments.spirals.arrays import COUNTS, WEIGHTS  # noqa: F401
 from ...experiments.spirals.data import GRID, NOISE, A, B, generate
 from ...lab.records import Record, from_arrays
+from ...palette import PALETTE
 from ...paper.counts import MODELS, always_thirty, runs
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, figure
-from ..palette import PALETTE
 from ..weights import packed, unpacked
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -54,7 +54,7 @@ def payload(
         "counts": list(COUNTS), "scale": scale, "end": float(GRID[-1]), "a": A, "b": B, "noise": NOISE,
         "seed": 4, "start": 12,
         "thirty": [round(thirty["ratio"][n], 4) for n in COUNTS] if thirty else None,
-    }  # fmt: skip
+    }
 
 
 def answers(data: dict, model: int, theta: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def still(data: dict) -> str:
 def explorable(
     models: Mapping[str, RoMAE], arrays: Mapping[str, Mapping[str, np.ndarray]], scale: float, source: str = "",
     thirty: dict | None = None,
-) -> Explorable:  # fmt: skip
+) -> Explorable:
     data = payload(models, arrays, scale, thirty)
     return Explorable(
         name="hero",
@@ -109,7 +109,7 @@ def explorable(
          {"points": 6}),
         ("Asked at another angle, it answers there: positions are numbers, and no grid is needed.",
          {"points": 6, "ask at angle": 1}),
-    )  # fmt: skip
+    )
 
 
 @figure("hero")

@@ -19,9 +19,9 @@ from ...experiments.synthetic.experiment import Synthetic
 from ...experiments.synthetic.rivals import posterior
 from ...lab.records import Record
 from ...lab.runs import runs_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, drawn, figure
-from ..palette import PALETTE
 from ..weights import packed, predicted
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -46,13 +46,13 @@ def payload(models: Sequence[Model], start: int = 7, observed: int = 5, asked: i
         {"heights": heights.numpy().round(4).tolist(), "noisy": noisy[:, 0].double().numpy().round(3).tolist(),
          "order": rng.permutation(len(t)).tolist()}
         for heights, noisy in zip(made.aux["heights"], made.values, strict=True)
-    ]  # fmt: skip
+    ]
     return {
         "units": [{"unit": exp.scale, "model": packed(model)} for model, exp in models],
         "sharpness": SHARPNESS, "noise": NOISE, "max": MOST, "t": t.round(9).tolist(),
         "references": references.round(9).tolist(), "series": series, "start": start,
         "trained": [shown_.start, shown_.stop - 1], "observed": observed, "asked": asked,
-    }  # fmt: skip
+    }
 
 
 def shown(data: dict, number: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
@@ -90,7 +90,7 @@ def still(data: dict) -> str:
     for x, name, colour, dash in (
         (30, "true curve", "#999", "none"), (170, "Gaussian process, two standard deviations", orange, "7 4"),
         (500, "RoMAE", blue, "none"),
-    ):  # fmt: skip
+    ):
         body += svg.line([(x, 352), (x + 26, 352)], stroke=colour, stroke_width=2.3, stroke_dasharray=dash)
         body += svg.label(x + 34, 356, name)
     return svg.picture(width, height, body)

@@ -38,7 +38,7 @@ def source(exp: TinyImageNet, model: RoMAE, tokens: Tokens, names: Sequence[str]
         "model": packed(model), "grid": exp.grid, "side": exp.patch_side, "mean": MEAN, "deviation": DEVIATION,
         "positions": exp.positions().tolist(),
         "pictures": [{"name": name, "pixels": p.tolist()} for name, p in zip(names, pixels, strict=True)],
-    }  # fmt: skip
+    }
 
 
 def painted(data: dict, picture: int, hidden: Sequence[int]) -> tuple[np.ndarray, float, float]:
@@ -78,7 +78,7 @@ def still(data: dict) -> str:
     body = ""
     for k, (words, pixels) in enumerate((
         ("what the encoder gets", left), ("what RoMAE paints", painted(data, 0, hidden)[0]), ("the original", whole),
-    )):  # fmt: skip
+    )):
         square = unpatchify(torch.from_numpy(pixels)[None], (side, side), (grid * side, grid * side))[0]
         packed_, size = io.BytesIO(), 192
         Image.fromarray((255 * square.numpy()).round().astype(np.uint8)).resize((size, size), 0).save(packed_, "PNG")

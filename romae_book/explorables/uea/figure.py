@@ -13,9 +13,9 @@ from ...experiments.uea.arrays import ENDS, NONE
 from ...experiments.uea.data import SETS
 from ...experiments.uea.experiment import UEA
 from ...lab.runs import runs_of
+from ...palette import PALETTE
 from .. import svg
 from ..explorable import Drawable, Explorable, checked, drawn, figure
-from ..palette import PALETTE
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=CharacterTrajectories"
@@ -37,7 +37,7 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str, smoothing: float | N
         arrays, {"label": len(names), "rank": "N", "probability": 256},
         values="E N C", step="E N", label="E", rank="E N", levels="L",
         probability=f"E {ENDS + 1} {ENDS + 1} L {len(names)}",
-    )  # fmt: skip
+    )
     if not (a["step"] >= 0).any(1).all() or not ((a["levels"] > 0) & (a["levels"] <= 1)).all():
         raise ValueError("step must have one of every series at least, levels must be shares")
     other = {"minirocket": f"E {ENDS + 1} {ENDS + 1} L"} if "minirocket" in arrays else {}
@@ -53,7 +53,7 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str, smoothing: float | N
             "step": a["step"][e][there].astype(int).tolist(), "rank": a["rank"][e][there].tolist(),
             "values": np.round(a["values"][e][there].T, 2).tolist(), "label": int(a["label"][e]),
             "probability": windows,
-        })  # fmt: skip
+        })
         if "minirocket" in a:
             series[-1]["minirocket"] = [
                 [a["minirocket"][e, i, j].tolist() for j in range(i + 1, ENDS + 1)] for i in range(ENDS)
@@ -68,7 +68,7 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str, smoothing: float | N
         "series": series, "names": list(names), "levels": np.round(a["levels"], 3).tolist(),
         "range": np.round(extremes, 2).tolist(),
         "target": None if smoothing is None else round(1 - smoothing + smoothing / len(names), 4),
-    }  # fmt: skip
+    }
 
 
 def shown(data: dict, series: int, begin: int, end: int, level: int) -> np.ndarray:
@@ -102,7 +102,7 @@ def still(data: dict) -> str:
             (left + (width - 2 * left) * (step + 0.5) / last,
              8 + c * each + (each - 12) * (high - value) / ((high - low) or 1))
             for step, value in zip(one["step"], values, strict=True)
-        ]  # fmt: skip
+        ]
         colour = list(PALETTE.values())[c][0]
         body += svg.line(points, stroke=colour, stroke_width=1.1, stroke_opacity=0.45)
         for (x, y), here in zip(points, on, strict=True):
@@ -112,7 +112,7 @@ def still(data: dict) -> str:
         mark = " ✓" if c == one["label"] else ""
         body += svg.label(left, top + 22 * n, f"{data['names'][c]}{mark}")
         body += svg.tag("rect", x=150, y=top - 11 + 22 * n, width=float(480 * chances[c] / 255), height=13, rx=3,
-                        fill=PALETTE["blue"][0])  # fmt: skip
+                        fill=PALETTE["blue"][0])
         body += svg.label(width - left, top + 22 * n, f"{100 * chances[c] / 255:.0f} %", text_anchor="end")
     return svg.picture(width, top + 22 * min(4, len(chances)), body)
 

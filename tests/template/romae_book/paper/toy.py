@@ -9,4 +9,4 @@ CLAIMS = tuple(
         (("MSE", {}),),
         (("RoMAE", {}, "0.001"),),
     )
-)  # fmt: skip
+)

@@ -31,3 +31,8 @@ def colour_css(root: str) -> str:
     light, dark = (";".join(f"--romae-{name}:{pair[i]}" for name, pair in PALETTE.items()) for i in (0, 1))
     hosts = ",".join(f"{host} {root}:not([data-scheme])" for host in DARK_HOSTS)
     return f"{root}{{color-scheme:light;{light}}}\n{hosts},{root}[data-scheme=dark]{{color-scheme:dark;{dark}}}"
+
+
+def figure_number(number: str) -> str:
+    """What a caption begins with: "Figure 2.3", and where a link to it leads; nothing without a number."""
+    return f'<b class="romae-number" id="fig-{number.replace(".", "-")}">Figure {number}.</b> ' if number else ""

@@ -29,8 +29,7 @@ from PIL import Image
 
 from romae_lite.checks import kind, shapes
 
-from ..explorables.explorable import figure_number
-from ..explorables.palette import PALETTE, colour_css
+from .palette import PALETTE, colour_css, figure_number
 
 INK = "#010203"  # text and axes: stands for the colour of the surrounding text, so nothing else may use it
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}
@@ -48,7 +47,7 @@ STYLE = {
     "legend.frameon": False, "legend.fontsize": 9.5, "legend.handlelength": 3.0,  # one whole turn of the dashes
     "lines.linewidth": 2.0, "lines.markersize": 4.5,
     "image.cmap": "cividis", "svg.fonttype": "none", "svg.hashsalt": "romae",
-}  # fmt: skip
+}
 
 FIGURE_CSS = (
     ".romae-figure{margin:1rem 0;text-align:center;line-height:1;overflow-x:auto}"
@@ -151,7 +150,7 @@ def band(ax: Axes, x: ArrayLike, mean: ArrayLike, low: ArrayLike, high: ArrayLik
 
 
 def learning_curve(history: Sequence[Mapping[str, float]], keys: Sequence[str] = ("loss",), x: str = "step",
-                   ax: Axes | None = None, log: bool = True) -> Axes:  # fmt: skip
+                   ax: Axes | None = None, log: bool = True) -> Axes:
     """Curves of the entries of a run's history, as `fit` returns it or a record keeps it.
 
     keys: what to draw; entries that lack a key are passed over. x: "step", "epoch" or "seconds". log: logarithmic
