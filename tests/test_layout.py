@@ -37,3 +37,12 @@ def test_folders_import_those_above_them(folder):
     for path in [place] if place.is_file() else sorted(place.glob("**/*.py")):
         wrong = {name for name in imports(path) for start in below if name == start or name.startswith(f"{start}.")}
         assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))}"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("romae_book/**/*.py")), ids=lambda p: "-".join(p.parts[-2:]))
+def test_what_records_draws_nothing(path):
+    """Plots are for chapters and pages: a training, its records and the command line do without them."""
+    parts = path.relative_to(ROOT / "romae_book").parts
+    if parts[0] in ("experiments", "lab", "cli") and parts[-1] != "plots.py":
+        drawing = {name for name in imports(path) if {"plots", "matplotlib", "figures"} & set(name.split("."))}
+        assert not drawing, f"{path.relative_to(ROOT)} imports {', '.join(sorted(drawing))}"

@@ -89,6 +89,15 @@ def test_parameters_are_plain_literals(notebook):
         ast.literal_eval(statement.value)
 
 
+def test_code_that_the_book_hides_is_folded_elsewhere_too(notebook):
+    """In JupyterLab and on Colab. Parameters stay open: somebody wants to change them."""
+    for cell in code(notebook):
+        hides = bool({"remove-input", "remove-cell", "hide-input", "hide-cell"} & set(tags(cell)))
+        folded = hides and "parameters" not in tags(cell)
+        assert cell.metadata.get("jupyter", {}).get("source_hidden", False) == folded, cell.source[:80]
+        assert (cell.metadata.get("cellView") == "form") == folded, cell.source[:80]
+
+
 def test_executed_once_from_top_to_bottom(notebook):
     counts = [cell.execution_count for cell in code(notebook)]
     assert counts == list(range(1, len(counts) + 1))
