@@ -225,7 +225,7 @@ def turn(x: Tensor, phase: Tensor) -> Tensor:
     return torch.view_as_real(pairs * phase).flatten(-2).type_as(x)
 
 
-def compiled(model: nn.Module, *, still: bool) -> nn.Module:
+def compile_model(model: nn.Module, *, still: bool) -> nn.Module:
     """torch.compile as it pays on the model's device. still: whether every batch has the same shape.
 
     On CUDA the compiled step is then recorded as a CUDA graph, so that a small model does not wait for its launches.

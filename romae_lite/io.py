@@ -51,7 +51,7 @@ def digest(tensors: dict, text: str = "") -> str:
     return found.hexdigest()
 
 
-def in_order(data: bytes) -> bytes:
+def sort_metadata(data: bytes) -> bytes:
     """A safetensors file with its notes in alphabetical order: safetensors itself writes them in any, so that the same
     weights would have many checksums."""
     size = int.from_bytes(data[:8], "little")

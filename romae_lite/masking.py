@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .checks import kind, number, shapes, tensor, whole
-from .devices import sent
+from .tokens import to_device
 
 
 def hide(
@@ -104,7 +104,7 @@ class Split:
             raise ValueError(f"the split shows or hides padding of sample {int(wrong.nonzero()[0])}, or a token twice")
 
     def to(self, device) -> "Split":
-        return Split(*(None if t is None else sent(t, device) for t in vars(self).values()))
+        return Split(*(None if t is None else to_device(t, device) for t in vars(self).values()))
 
 
 def split(hidden: Tensor, real: Tensor) -> Split:

@@ -26,10 +26,9 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from . import checks
-from .devices import device_of
-from .io import atomic_write, digest, in_order
+from .io import atomic_write, digest, sort_metadata
 from .masking import Split, split, take
-from .rope import PositionEncoding, rotate, turning
+from .rope import PositionEncoding, rotate, turning_pairs
 from .tokens import Tokens
 
 
@@ -116,7 +115,8 @@ class ModelConfig:
         checks.kind("spread", self.spread, bool)
         checks.kind("alone", self.alone, bool)
         checks.kind("positions", self.positions, PositionEncoding)
-        turned, added, p = self.positions.turned(self.axes), self.positions.added(self.axes), self.positions.p
+        turned, added = self.positions.rotation_axes(self.axes), self.positions.embedding_axes(self.axes)
+        p = self.positions.p
         if self.positions.kind == "mixed" and self.axes < 2:
             raise ValueError("positions are 'mixed', which adds all axes but the last: axes must be at least 2, not 1")
         for name in ("encoder", "decoder"):
@@ -126,7 +126,7 @@ class ModelConfig:
                 if axes and channels % (2 * axes):
                     raise ValueError(f"{field} of the {name} is {channels}; {axes} axes need a multiple of {2 * axes}")
             pairs = stack.head_dim // (2 * turned) if turned else 0
-            if turned and p > 0 and not turning(2 * pairs, p):
+            if turned and p > 0 and not turning_pairs(2 * pairs, p):
                 raise ValueError(
                     f"p is {p}, so that none of the {pairs} pair(s) of an axis turns in a head of the {name} and the "
                     f"model is blind to positions; it must be at least {1 / pairs:g} here, or 0 to ask for that"
@@ -390,9 +390,9 @@ def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) 
 BANDS = {68: 1.0, 95: 1.959964}  # per cent of a normal distribution within so many standard deviations: 68.27, 95.00
 
 
-def said(prediction: Tensor) -> tuple[Tensor, Tensor]:
-    """What a model with `spread` says, (..., 2 P), as means and logarithms of variances, (..., P) each. The latter are
-    taken between -14 and 14, 1e-3 to 1e3 times a standardised value: no weight can run away."""
+def split_mean_variance(prediction: Tensor) -> tuple[Tensor, Tensor]:
+    """Split the output (..., 2 P) of a model with `spread` into mean and log-variance, (..., P) each; the latter is
+    clamped to ±14 (deviations of 1e-3 to 1e3 of a standardised value), so that no weight can run away."""
     mean, log_variance = prediction.chunk(2, dim=-1)
     return mean, log_variance.clamp(-14, 14)
 
@@ -400,10 +400,10 @@ def said(prediction: Tensor) -> tuple[Tensor, Tensor]:
 def gaussian_loss(prediction: Tensor, target: Tensor, pad: Tensor | None, variance: Tensor | None = None) -> Tensor:
     """Negative log-likelihood of normal distributions, in nats a number, over real hidden tokens only.
 
-    prediction (B, M, 2 P): as `said` reads it; target (B, M, P); pad (B, M) bool or None; variance (B, M, P) of targets
-    of which `target` is the mean only: then the loss in expectation over these."""
+    prediction (B, M, 2 P): as `split_mean_variance` reads it; target (B, M, P); pad (B, M) bool or None; variance
+    (B, M, P) of targets of which `target` is the mean only: then the loss in expectation over these."""
     prediction, target, pad = _compared(prediction, target, pad, 2)
-    mean, log_variance = said(prediction)
+    mean, log_variance = split_mean_variance(prediction)
     square = (mean - target).square()
     if variance is not None:
         square = square + variance
@@ -412,7 +412,7 @@ def gaussian_loss(prediction: Tensor, target: Tensor, pad: Tensor | None, varian
 
 def normalised_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
     """Mean squared error to patches that are each standardised by itself, as MAE's image models have it."""
-    return reconstruction_loss(prediction, normalised(target), pad)
+    return reconstruction_loss(prediction, normalise(target), pad)
 
 
 def _compared(
@@ -451,7 +451,7 @@ def masked_loss(model: RoMAE, batch: Tokens, hidden: Tensor, loss: Callable = re
 
 
 @torch.no_grad()
-def predicted(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
+def predict_hidden(model: RoMAE, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
     """What the model says of the hidden tokens (n, N) bool, zero elsewhere: (n, N, P) float32, on the CPU; of a model
     with `spread` (n, N, 2 P). The model is left in eval mode."""
     checks.kind("model", model, nn.Module)
@@ -502,7 +502,7 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
     hidden = (torch.arange(n + asked[1]) >= n).expand(b, -1)
     was = {module: module.training for module in model.modules()}  # each its own: a part may be frozen
     try:
-        return predicted(model, whole, hidden, batch)[:, n:]
+        return predict_hidden(model, whole, hidden, batch)[:, n:]
     finally:
         for module, training in was.items():
             module.training = training
@@ -528,7 +528,7 @@ def save(model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False,
         raise ValueError(f"{bad[0]} holds NaN or numbers too large for {weights[bad[0]].dtype}; it cannot be saved")
     text = json.dumps(about)
     notes = {"romae_lite": text, "digest": digest(weights, text)}
-    atomic_write(path, in_order(safetensors.torch.save(weights, notes)))
+    atomic_write(path, sort_metadata(safetensors.torch.save(weights, notes)))
 
 
 def load(path: Path | str) -> RoMAE | RoMAEPredictor:
@@ -568,10 +568,14 @@ def notes_of(path: Path | str) -> dict | None:
         raise ValueError(f"{path} is no model that romae_lite has saved ({error})") from error
 
 
-def normalised(target: Tensor) -> Tensor:
+def normalise(target: Tensor) -> Tensor:
     """Each patch standardised by its own mean and variance, the target of MAE's image models. (B, M, P) -> same."""
     variance, mean = torch.var_mean(target, dim=-1, keepdim=True, correction=int(target.shape[-1] > 1))
     return (target - mean) * (variance + 1e-6).rsqrt()
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -35,16 +35,16 @@ class Muon(torch.optim.Optimizer):
                 momenta = [self.state[p]["momentum_buffer"] for p in matrices]
                 torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
                 ahead = torch._foreach_lerp(gradients, momenta, group["momentum"])  # Nesterov's
-                updates = orthogonalised(torch.stack(ahead)).unbind()
+                updates = orthogonalise(torch.stack(ahead)).unbind()
                 torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
                 torch._foreach_add_(matrices, updates, alpha=-0.2 * max(shape) ** 0.5 * group["lr"])
 
 
-def orthogonalised(stack: Tensor, steps: int = 5) -> Tensor:
+def orthogonalise(stack: Tensor, steps: int = 5) -> Tensor:
     """(K, m, n) -> (K, m, n) float32: each matrix with its singular values brought near 1, by Newton-Schulz."""
     x = stack.float()
     if x.shape[1] > x.shape[2]:
-        return orthogonalised(x.mT, steps).mT
+        return orthogonalise(x.mT, steps).mT
     a, b, c = COEFFICIENTS
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)  # no singular value above 1
     for _ in range(steps):

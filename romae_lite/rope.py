@@ -38,10 +38,10 @@ def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) 
     number("p", p, lambda v: 0 <= v <= 1, "lie in [0, 1]: the fraction of pairs that turn")
     number("base", base, lambda v: v > 1, "be greater than 1")
     pair = torch.arange(dim // 2, dtype=_wide(device), device=device)
-    return torch.where(pair < turning(dim, p), base ** (-2 * pair / dim), 0.0)
+    return torch.where(pair < turning_pairs(dim, p), base ** (-2 * pair / dim), 0.0)
 
 
-def turning(dim: int, p: float) -> int:
+def turning_pairs(dim: int, p: float) -> int:
     """How many of an axis' ``dim / 2`` pairs p-RoPE turns."""
     return int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999 in floating point
 
@@ -103,7 +103,7 @@ class PositionEncoding:
 
     def rotation(self, positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor] | None:
         """positions (B, N, D) -> cos and sin, each (B, N, 1, head_dim / 2), float32."""
-        if not (turned := self.turned(positions.shape[-1])):
+        if not (turned := self.rotation_axes(positions.shape[-1])):
             return None
         positions = positions[..., -turned:]
         if self.kind == "quantised":
@@ -113,16 +113,16 @@ class PositionEncoding:
 
     def embedding(self, positions: Tensor, dim: int) -> Tensor | None:
         """positions (B, N, D) -> (B, N, dim), float32: sines of all axes, then their cosines (Vaswani et al., 2017)."""
-        if not (added := self.added(positions.shape[-1])):
+        if not (added := self.embedding_axes(positions.shape[-1])):
             return None
         phase = self._phase(positions[..., :added], dim, 1.0)
         return torch.cat((phase.sin(), phase.cos()), dim=-1)
 
-    def turned(self, axes: int) -> int:
+    def rotation_axes(self, axes: int) -> int:
         """How many axes of a position turn queries and keys, the last ones."""
         return {"rope": axes, "quantised": axes, "mixed": 1}.get(self.kind, 0)
 
-    def added(self, axes: int) -> int:
+    def embedding_axes(self, axes: int) -> int:
         """How many axes of a position are added to the tokens, the first ones."""
         return {"absolute": axes, "mixed": axes - 1}.get(self.kind, 0)
 

@@ -16,8 +16,18 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from . import checks
-from .devices import sent
 from .io import digest
+
+
+def to_device(tensor: Tensor, device) -> Tensor:
+    """Copy to `device`. Copies to CUDA are asynchronous, from pinned (hence contiguous) memory; MPS gets float32 for
+    float64."""
+    kind = torch.device(device).type
+    if kind == "cuda" and tensor.device.type == "cpu":
+        return tensor.contiguous().pin_memory().to(device, non_blocking=True)
+    if kind == "mps" and tensor.dtype == torch.float64:
+        tensor = tensor.float()
+    return tensor.to(device)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # of tensors == has no one answer; `fingerprint` has
@@ -131,7 +141,7 @@ class Tokens:
 
     def to(self, device) -> "Tokens":
         """The same tokens on another device, in one copy each."""
-        return self._map(lambda t: sent(t, device))
+        return self._map(lambda t: to_device(t, device))
 
     def _map(self, change, aux=None) -> "Tokens":
         """Without a check: changed tensors, those in aux as aux(name, tensor) says, or changed likewise."""
@@ -144,7 +154,7 @@ class Tokens:
         object.__setattr__(new, "per_token", self.per_token)
         return new
 
-    def carrying(self, values: Tensor) -> "Tokens":
+    def with_values(self, values: Tensor) -> "Tokens":
         """The same tokens with other values (B, N, P), made on their device; a check would wait for a GPU."""
         new = self._map(lambda t: t)
         object.__setattr__(new, "values", values)
@@ -243,7 +253,7 @@ def patchify(
         axes.append(points.view(-1, step).mean(1))
     values = rearrange(array, _pattern(n), **{f"p{i}": step for i, step in enumerate(patch)})
     positions = torch.stack(torch.meshgrid(*axes, indexing="ij"), dim=-1).flatten(0, -2)  # (N, n)
-    return values, sent(positions, array.device).expand(len(array), -1, -1)
+    return values, to_device(positions, array.device).expand(len(array), -1, -1)
 
 
 def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Tensor:

@@ -24,7 +24,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from .checks import choice, kind, number, whole, wholes
-from .fast import compiled
+from .fast import compile_model
 from .io import atomic_write, clear, digest
 from .optim import Muon
 from .shards import Shards
@@ -108,10 +108,10 @@ def learning_rate(step: int, total: int, recipe: Recipe) -> float:
 
 def seeded(*key: int) -> torch.Generator:
     """A generator whose stream depends on the key, and is unlike that of every other key."""
-    return torch.Generator().manual_seed(mixed(*key))
+    return torch.Generator().manual_seed(mix_seed(*key))
 
 
-def mixed(*key: int) -> int:
+def mix_seed(*key: int) -> int:
     wholes("key", key, 0)
     # the length keeps (1,) apart from (1, 0): zeros at the end would count for nothing
     return int(np.random.SeedSequence((*key, len(key))).generate_state(1, np.uint64)[0] >> 1)
@@ -122,11 +122,11 @@ def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
     whole("seed", seed, 0)
     kind("build", build, Callable)
     with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, whatever GPUs there are
-        torch.default_generator.manual_seed(mixed(seed, 0))
+        torch.default_generator.manual_seed(mix_seed(seed, 0))
         return build()
 
 
-def forked(device: torch.device) -> AbstractContextManager:
+def fork_rng(device: torch.device) -> AbstractContextManager:
     """torch.random.fork_rng for the CPU and this device alone: left to itself it goes to every GPU of the machine."""
     return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
 
@@ -142,8 +142,8 @@ def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
     if precision == "fp16" and (device == "cpu" or not torch.cuda.is_available()):
         raise ValueError("precision is 'fp16', which needs a GPU; use 'bf16' or 'fp32' here")
     AcceleratorState._reset_state(reset_partial_state=True)  # a second run in one process may choose otherwise
-    mixed = "no" if precision in ("fp32", "tf32") else precision
-    accelerator = Accelerator(mixed_precision=mixed, cpu=device == "cpu")
+    half = "no" if precision in ("fp32", "tf32") else precision
+    accelerator = Accelerator(mixed_precision=half, cpu=device == "cpu")
     if device not in (None, accelerator.device.type):
         raise ValueError(f"device is {device!r}, which is not to be had here; use {accelerator.device.type!r} or None")
     return accelerator
@@ -158,7 +158,7 @@ def _training(trained: nn.Module, precision: str, accelerator: Accelerator) -> I
         torch.set_float32_matmul_precision("high")
     trained.train()
     try:
-        with forked(accelerator.device):
+        with fork_rng(accelerator.device):
             yield
     finally:
         torch.set_float32_matmul_precision(before)
@@ -234,7 +234,7 @@ def fit(
         if checkpoint is not None and checkpoint.exists():
             state = _load(checkpoint, state.run, total, model, optimizers, accelerator)
         if recipe.compile:
-            trained = compiled(trained, still=not train.padded)
+            trained = compile_model(trained, still=not train.padded)
         started, saved = time.monotonic() - state.seconds, time.monotonic()
         running = torch.zeros((), device=accelerator.device)
         running += state.running
@@ -245,7 +245,7 @@ def fit(
                 samples = torch.randperm(len(train), generator=generator) if order is None else order(generator)
             index = samples[i * recipe.batch : (i + 1) * recipe.batch]
             index = index[rank::world] if len(index) >= world else index
-            torch.manual_seed(mixed(seed, 2, step, rank))  # dropout
+            torch.manual_seed(mix_seed(seed, 2, step, rank))  # dropout
             for optimizer in optimizers:
                 for group in optimizer.param_groups:
                     group["lr"] = learning_rate(step, total, recipe)

@@ -12,7 +12,7 @@ from romae_book.experiments.esc50 import rivals
 from romae_book.experiments.esc50.data import PATCH, RATE, SHAPES, Clips, DataError, NotHere
 from romae_book.experiments.esc50.experiment import ESC50, beta
 from romae_lite.masking import hide, split, take
-from romae_lite.model import normalised
+from romae_lite.model import normalise
 from romae_lite.training import seeded
 
 pytest.importorskip("kaldi_native_fbank")
@@ -288,7 +288,7 @@ def test_targets_are_what_they_say(exp, data):
     plain = exp.replace(roll=False)
     where = split(hide(batch.real, ratio=0.75, generator=seeded(3)), batch.real)
     target = take(batch.values, where.hidden)
-    for targets, wanted in (("normalised", normalised(target)), ("raw", target)):
+    for targets, wanted in (("normalised", normalise(target)), ("raw", target)):
         loss = plain.replace(targets=targets).pretrain_loss(zero, batch, seeded(3)).detach()
         assert float(loss) == pytest.approx(float(wanted.square().mean()), rel=1e-5)
 

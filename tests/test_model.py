@@ -22,8 +22,8 @@ from romae_lite.model import (
     gaussian_loss,
     interpolate,
     masked_loss,
-    normalised,
-    predicted,
+    normalise,
+    predict_hidden,
     reconstruction_loss,
     size,
 )
@@ -519,12 +519,12 @@ def test_asking_leaves_every_part_in_its_own_mode():
 
 def test_normalised_targets():
     target = 5 + 3 * torch.randn(4, 6, 16, generator=generator())
-    out = normalised(target)
+    out = normalise(target)
     for patch, result in zip(target.flatten(0, 1).tolist(), out.flatten(0, 1).tolist(), strict=True):
         mean = sum(patch) / 16
         variance = sum((v - mean) ** 2 for v in patch) / 15
         assert result == pytest.approx([(v - mean) / math.sqrt(variance + 1e-6) for v in patch], abs=1e-5)
-    assert torch.isfinite(normalised(torch.ones(1, 1, 16))).all()  # a patch of one colour
+    assert torch.isfinite(normalise(torch.ones(1, 1, 16))).all()  # a patch of one colour
 
 
 # Table 8 ------------------------------------------------------------------------------------------------------------
@@ -634,6 +634,6 @@ def test_a_mask_that_reaches_into_padding_asks_for_real_tokens_alone():
     """As `split` and `masked_loss` read it."""
     tokens, model = batch(6, 4, 6, patch=1), built(lambda: RoMAE(config(patch=1)))
     hidden = torch.arange(6).expand(3, 6) >= 2
-    found = predicted(model, tokens, hidden)
-    assert torch.equal(found, predicted(model, tokens, hidden & tokens.real))
+    found = predict_hidden(model, tokens, hidden)
+    assert torch.equal(found, predict_hidden(model, tokens, hidden & tokens.real))
     assert (found[1, 4:] == 0).all() and (found[hidden & tokens.real] != 0).all()

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from romae_lite.optim import COEFFICIENTS, Muon, orthogonalised
+from romae_lite.optim import COEFFICIENTS, Muon, orthogonalise
 
 SHAPES = [(16, 16), (48, 16), (16, 48), (16, 16), (48, 16), (5, 7)]
 
@@ -27,7 +27,7 @@ def slow(matrix: torch.Tensor) -> torch.Tensor:
 def test_orthogonalises_each_matrix_of_a_stack():
     for shape in set(SHAPES):
         stack = torch.stack([m for m in matrices(0) if m.shape == shape] + [torch.zeros(shape)])
-        found = orthogonalised(stack)
+        found = orthogonalise(stack)
         for matrix, result in zip(stack[:-1], found, strict=False):
             # the map is steep at 0 (3.44^5 = 485 in five steps), so float32's 6e-8 may grow to 3e-5
             torch.testing.assert_close(result.double(), slow(matrix), rtol=0, atol=1e-4)

@@ -21,7 +21,7 @@ from romae_book.notebook.tables import Table
 from romae_lite import batching, rope
 from romae_lite.masking import split, take
 from romae_lite.model import load as load_file
-from romae_lite.model import masked_loss, predicted, reconstruction_loss
+from romae_lite.model import masked_loss, predict_hidden, reconstruction_loss
 from romae_lite.tokens import unpatchify
 from romae_lite.training import accelerator_for, learning_rate, seeded, seeded_build
 
@@ -80,7 +80,7 @@ CALLS = {
     "RoMAEPredictor()": (lite.RoMAEPredictor(CONFIG, 2), dict(tokens=TOKENS, record=None)),
     "start_from": (lite.RoMAEPredictor(CONFIG, 2).start_from, dict(pretrained=MODEL)),
     "interpolate": (lite.interpolate, dict(model=MODEL, tokens=TOKENS, at=X, batch=2)),
-    "predicted": (predicted, dict(model=MODEL, tokens=TOKENS, hidden=HIDDEN, batch=2)),
+    "predicted": (predict_hidden, dict(model=MODEL, tokens=TOKENS, hidden=HIDDEN, batch=2)),
     "masked_loss": (masked_loss, dict(model=MODEL, batch=TOKENS, hidden=HIDDEN)),
     "reconstruction_loss": (reconstruction_loss, dict(prediction=X, target=X, pad=PAD)),
     "save": (lite.save, dict(model=MODEL, path=Path("saved"), half=True)),

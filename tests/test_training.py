@@ -23,7 +23,7 @@ from romae_lite.masking import hide
 from romae_lite.model import ModelConfig, RoMAE, masked_loss, size
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
-from romae_lite.training import CheckpointError, Interrupted, Recipe, fit, learning_rate, mixed, seeded
+from romae_lite.training import CheckpointError, Interrupted, Recipe, fit, learning_rate, mix_seed, seeded
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPE = Recipe(epochs=5, batch=4, lr=3e-3, warmup=4)  # 10 samples: 3 steps an epoch, the last one of 2; 15 in all
@@ -297,7 +297,7 @@ def test_logs_are_in_proportion_to_steps():
 
 def test_streams_of_different_keys_are_apart():
     keys = [(1,), (1, 0), (1, 0, 0), (0,), (0, 0), (0, 1), (2, 0, 0), (1, 1)]
-    assert len({mixed(*key) for key in keys}) == len(keys)
+    assert len({mix_seed(*key) for key in keys}) == len(keys)
 
 
 # Checkpoints --------------------------------------------------------------------------------------------------------

@@ -15,11 +15,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from romae_lite.batching import trim
-from romae_lite.devices import device_of, sent
 from romae_lite.masking import hide
-from romae_lite.model import INITS, ModelConfig, RoMAE, RoMAEPredictor, masked_loss
-from romae_lite.tokens import Tokens
-from romae_lite.training import Recipe, fit, mixed, seeded_build
+from romae_lite.model import INITS, ModelConfig, RoMAE, RoMAEPredictor, device_of, masked_loss
+from romae_lite.tokens import Tokens, to_device
+from romae_lite.training import Recipe, fit, mix_seed, seeded_build
 
 from .base import Masked, Splits, setting
 
@@ -123,7 +122,7 @@ class Classification(Masked):
     ) -> Tensor:
         """Cross-entropy of the classes, smoothed."""
         batch = self.shown(batch, device_of(model), "fine-tune")
-        weights = None if weights is None else sent(weights, batch.device)
+        weights = None if weights is None else to_device(weights, batch.device)
         logits = model(batch).float()
         return cross_entropy(logits, batch.aux["label"].long(), weights, label_smoothing=self.smoothing)
 
@@ -141,7 +140,7 @@ class Classification(Masked):
             pretrained, sample = self.autoencoder(seed), self.pretrain_data(data, seed)
             first = fit(
                 self.trained_form(pretrained), sample, self.pretrain_loss, self.pretrain_recipe(len(sample)),
-                seed=mixed(seed, 1), checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
+                seed=mix_seed(seed, 1), checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
                 order=lambda generator: self.order(sample, self.pretrain_batch, generator), **options,
             )
             history = [entry | {"stage": "pretrain"} for entry in first]

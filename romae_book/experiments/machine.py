@@ -5,7 +5,8 @@ import gc
 import platform
 import re
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import torch
@@ -42,3 +43,14 @@ def peak_memory_mb(device: torch.device) -> float:
     except ImportError:
         return 0.0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+@contextmanager
+def keep_threads() -> Iterator[None]:
+    """Give PyTorch its number of threads back at the end. numba, which other predictors bring along, sets it to all
+    cores for good; trainings beside one another then wait for each other, ten times as long."""
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -39,7 +39,6 @@ except ImportError as error:
 
 from .. import checks
 from ..batching import by_length, trim
-from ..devices import device_of, sent
 from ..fast import Fast
 from ..masking import hide, split, take
 from ..model import (
@@ -48,17 +47,18 @@ from ..model import (
     RoMAE,
     RoMAEPredictor,
     count_parameters,
+    device_of,
     gaussian_loss,
     load,
     masked_loss,
     notes_of,
-    said,
     save,
     size,
+    split_mean_variance,
 )
-from ..rope import PositionEncoding, turning
-from ..tokens import Tokens, collate
-from ..training import Interrupted, Recipe, fit, mixed, printer, seeded, seeded_build
+from ..rope import PositionEncoding, turning_pairs
+from ..tokens import Tokens, collate, to_device
+from ..training import Interrupted, Recipe, fit, mix_seed, printer, seeded, seeded_build
 from .table import Scale, alike, array_of, missing, own, seconds
 from .units import typical
 
@@ -181,7 +181,7 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
                 stacklevel=3,
             )
         X = collate([(np.zeros_like(v), x) for v, x in samples])
-        X = X.carrying(pad_sequence([torch.from_numpy(v) for v, _ in samples], batch_first=True))
+        X = X.with_values(pad_sequence([torch.from_numpy(v) for v, _ in samples], batch_first=True))
         X.aux["dates"] = torch.full((len(X),), first)
     if scale is not None and (X.aux.get("scale", torch.tensor(scale.mark)) != scale.mark).any():
         raise ValueError("scale is that of another table than X; give the one that `from_table` made with these tokens")
@@ -203,7 +203,7 @@ def _unmasked(values: Any) -> Any:
 def _encoding(span: float, size_, axes: int) -> PositionEncoding:
     """RoPE whose slowest turning pair needs about twice the span of a window, in units, to come round."""
     pairs = size_.head_dim // (2 * axes)
-    slow = turning(2 * pairs, 0.75) - 1
+    slow = turning_pairs(2 * pairs, 0.75) - 1
     base = (max(span, 10) / np.pi) ** (pairs / max(slow, 1))
     return PositionEncoding(base=float(np.clip(base, 10, 1e5)))
 
@@ -581,7 +581,7 @@ class Interpolator(_Saved):
             return batch, torch.zeros_like(batch.values)
         channels = len(self.standard_.channels)
         level = _level(batch.values, _channel(batch), batch.real & ~hidden, channels, self.shared_)
-        return batch.carrying((batch.values - level) / self.within_), level
+        return batch.with_values((batch.values - level) / self.within_), level
 
     @torch.no_grad()
     def _raw(self, model: RoMAE, series: list, asked: list) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -612,7 +612,7 @@ class Interpolator(_Saved):
             out = model(batch.to(device), where.to(device)).cpu().double()  # in this order for Apple
             for (b, _, index), answer, base, k in zip(part, out, level.double(), counts, strict=True):
                 m, index = len(index), index.numpy()
-                mean, log_variance = (part[:, 0] for part in said(answer[:m]))
+                mean, log_variance = (part[:, 0] for part in split_mean_variance(answer[:m]))
                 found[b][0, index] = (mean * self.within_ + base[k : k + m, 0]).numpy()
                 found[b][1, index] = (log_variance + 2 * np.log(self.within_)).numpy()
         return [(f[0], f[1]) for f in found]
@@ -637,7 +637,7 @@ class Interpolator(_Saved):
         """Errors of RoMAE, of straight lines and of the mean on the same points; coverage; blindness to time."""
         y, mean, deviation = map(np.concatenate, zip(*self._answers(questions), strict=True))
         straight = np.concatenate([_straight(seen, x) for seen, (_, x) in questions])
-        generator = torch.Generator().manual_seed(mixed(self.seed, 5))
+        generator = torch.Generator().manual_seed(mix_seed(self.seed, 5))
         shuffled = [((v[torch.randperm(len(v), generator=generator)], x), h) for (v, x), h in questions]
         blind = np.concatenate([m for _, m, _ in self._answers(shuffled)])
         factor = float(self.standard_.deviation[0, 0]) if len(self.standard_.channels) == 1 else 1.0
@@ -733,8 +733,8 @@ def _held_out(series: list, seed: int, window: int) -> tuple[list, list, list, i
         choose, report, train = order[:part], order[part : 2 * part], order[2 * part :]
         return (
             [series[i] for i in train],
-            _hidden([series[i] for i in choose], mixed(seed, 1), window),
-            _hidden([series[i] for i in report], mixed(seed, 2), window),
+            _hidden([series[i] for i in choose], mix_seed(seed, 1), window),
+            _hidden([series[i] for i in report], mix_seed(seed, 2), window),
             part,
         )
     for _ in range(1000):
@@ -979,7 +979,7 @@ class Classifier(ClassifierMixin, _Saved):
         """Accuracies on held-out series: RoMAE, the largest class, logistic regression on simple statistics."""
         test, truth = data[held], label[held]
         sure = self._probabilities(test)
-        n, generator = test.real.sum(1), torch.Generator().manual_seed(mixed(self.seed, 5))
+        n, generator = test.real.sum(1), torch.Generator().manual_seed(mix_seed(self.seed, 5))
         mixed_up = [
             (v[torch.randperm(int(k), generator=generator)], x) for (v, x), k in zip(_series(test), n, strict=True)
         ]
@@ -1030,7 +1030,7 @@ def _classifying(model: nn.Module, batch: Tokens, generator: torch.Generator) ->
             pad=where.visible_pad,
         )
     device = device_of(model)
-    return cross_entropy(model(batch.to(device)).float(), sent(label, device))
+    return cross_entropy(model(batch.to(device)).float(), to_device(label, device))
 
 
 def _statistics(series: list, channels: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from ..model import RoMAE, interpolate, said
+from ..model import RoMAE, interpolate, split_mean_variance
 from ..tokens import Tokens
 from ..zoo import load
 from .table import alike, array_of, numeric, same_zone, seconds, zoned
@@ -75,7 +75,8 @@ def answers(model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray, spread: 
     heaps, out = math.ceil(len(at) / ASKED), np.empty((2, len(at)))
     for i in range(heaps):
         places = torch.from_numpy((at[i::heaps] - middle) / unit)[:, None]
-        mean, log_variance = (part[:, 0].numpy() for part in said(interpolate(model, seen, places)[0].double()))
+        answer = interpolate(model, seen, places)[0].double()
+        mean, log_variance = (part[:, 0].numpy() for part in split_mean_variance(answer))
         out[:, i::heaps] = mean * spread + centre, np.exp(log_variance / 2) * spread
     return out
 

@@ -14,10 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from romae_lite.devices import device_of, sent
 from romae_lite.masking import hide, split, take
-from romae_lite.model import masked_loss, normalised_loss, reconstruction_loss
-from romae_lite.tokens import Tokens
+from romae_lite.model import device_of, masked_loss, normalised_loss, reconstruction_loss
+from romae_lite.tokens import Tokens, to_device
 
 from ..base import Experiment, Splits, numpy_rng, setting
 from ..classification import Classification
@@ -236,14 +235,14 @@ class ESC50(Classification):
             batch = Tokens(values=values, positions=positions, pad=there.visible_pad, aux={"label": label})
         device = device_of(model)
         logits = model(batch.to(device)).float()
-        weights = None if weights is None else sent(weights, device)
+        weights = None if weights is None else to_device(weights, device)
         each = [
-            cross_entropy(logits, sent(k, device), weights, label_smoothing=self.smoothing, reduction="none")
+            cross_entropy(logits, to_device(k, device), weights, label_smoothing=self.smoothing, reduction="none")
             for k in (label, *([] if other is None else [label[other]]))
         ]
         if other is None:
             return each[0].mean()
-        share = sent(share, device)
+        share = to_device(share, device)
         return (share * each[0] + (1 - share) * each[1]).mean()
 
     # Metrics --------------------------------------------------------------------------------------------------------

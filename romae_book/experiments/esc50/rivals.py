@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from romae_lite.devices import threads_kept
 from romae_lite.tokens import Tokens
 
+from ..machine import keep_threads
 from .data import picture
 
 
@@ -36,7 +36,7 @@ def minirocket(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
     from aeon.classification.convolution_based import MiniRocketClassifier
 
     model = MiniRocketClassifier(random_state=seed)
-    with threads_kept():
+    with keep_threads():
         model.fit(series(train), train.aux["label"].numpy())
         return model.predict(series(test))
 

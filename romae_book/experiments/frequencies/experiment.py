@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.masking import hide
-from romae_lite.model import ModelConfig, masked_loss, predicted
+from romae_lite.model import ModelConfig, masked_loss, predict_hidden
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
@@ -144,7 +144,7 @@ class Frequencies(Masked):
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 250) -> np.ndarray:
         """Predictions at the hidden points, the observations elsewhere: (n, length), float64."""
         hidden = tokens.aux["hidden"]
-        found = predicted(model, tokens, hidden, batch)
+        found = predict_hidden(model, tokens, hidden, batch)
         return torch.where(hidden.cpu(), found[..., 0], tokens.values[..., 0].cpu()).double().numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------

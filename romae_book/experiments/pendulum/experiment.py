@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_lite.devices import device_of
-from romae_lite.model import INITS, ModelConfig, RoMAEPredictor, size
+from romae_lite.model import INITS, ModelConfig, RoMAEPredictor, device_of, size
 from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded_build

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from romae_lite.batching import by_length, trim
 from romae_lite.masking import hide
-from romae_lite.model import interpolate, masked_loss, predicted
+from romae_lite.model import interpolate, masked_loss, predict_hidden
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
@@ -180,7 +180,7 @@ class PhysioNet(Masked):
             part = trim(tokens[index])
             width = part.values.shape[1]
             part = replace(part, positions=self.numbered(part.positions))
-            out[index.cpu(), :width] = predicted(model, part, hidden[index][:, :width])[..., 0].double()
+            out[index.cpu(), :width] = predict_hidden(model, part, hidden[index][:, :width])[..., 0].double()
         return out.numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------

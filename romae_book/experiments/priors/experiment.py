@@ -17,10 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.batching import by_length
-from romae_lite.devices import device_of, sent
 from romae_lite.masking import split
-from romae_lite.model import BANDS, gaussian_loss, masked_loss, predicted, said
-from romae_lite.tokens import Tokens
+from romae_lite.model import BANDS, device_of, gaussian_loss, masked_loss, predict_hidden, split_mean_variance
+from romae_lite.tokens import Tokens, to_device
 
 from ..base import Masked, Splits, numpy_rng, setting
 from . import rivals
@@ -98,15 +97,15 @@ class Priors(Masked):
             batch = replace(batch, values=mean)
             asked = (split(hidden, batch.real).hidden - SEEN[1]).clamp(min=0)  # (B, M), as the model answers them
             variance = (batch.aux["variance"] + batch.aux["noise"][:, None] ** 2).gather(1, asked)  # of measurements
-            variance = sent(variance, device_of(model))[..., None]
+            variance = to_device(variance, device_of(model))[..., None]
         return masked_loss(model, batch, hidden, partial(gaussian_loss, variance=variance))
 
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 250) -> tuple[np.ndarray, np.ndarray]:
         """Means and variances of measurements at the asked slots, (n, 24) float64 each; zero where there is padding."""
         order = tokens.real[:, : SEEN[1]].sum(1).argsort(stable=True)
-        found = predicted(model, tokens[order], (tokens.real & ~seen_slots())[order], batch)
+        found = predict_hidden(model, tokens[order], (tokens.real & ~seen_slots())[order], batch)
         found = found[order.argsort(), SEEN[1] :].double()
-        mean, log_variance = said(found)
+        mean, log_variance = split_mean_variance(found)
         return mean[..., 0].numpy(), log_variance[..., 0].exp().numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------

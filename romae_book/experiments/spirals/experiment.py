@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.masking import hide
-from romae_lite.model import ModelConfig, masked_loss, predicted
+from romae_lite.model import ModelConfig, masked_loss, predict_hidden
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
@@ -171,7 +171,7 @@ class Spirals(Masked):
 
     def predict(self, model: nn.Module, tokens: Tokens, hidden: Tensor, batch: int = 250) -> Tensor:
         """Predictions at the hidden points, zero elsewhere: (n, 75, 2), float32, on the CPU."""
-        return predicted(model, tokens, hidden, batch)
+        return predict_hidden(model, tokens, hidden, batch)
 
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         return self.score(self.predict(model, tokens, tokens.aux["hidden"]).numpy(), tokens)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.masking import hide
-from romae_lite.model import count_parameters, masked_loss, predicted
+from romae_lite.model import count_parameters, masked_loss, predict_hidden
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
@@ -145,7 +145,7 @@ class Synthetic(Masked):
 
     def predict(self, model: nn.Module, tokens: Tokens, observed: np.ndarray, batch: int = 250) -> np.ndarray:
         """Predictions at the hidden points, zero at the observed ones: (n, T), float64."""
-        return predicted(model, tokens, torch.from_numpy(~observed), batch)[..., 0].double().numpy()
+        return predict_hidden(model, tokens, torch.from_numpy(~observed), batch)[..., 0].double().numpy()
 
     # Metrics --------------------------------------------------------------------------------------------------------
 

@@ -15,10 +15,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from romae_lite.devices import device_of, sent
 from romae_lite.masking import hide, split, take
-from romae_lite.model import RoMAE, normalised_loss, reconstruction_loss
-from romae_lite.tokens import Tokens, patchify
+from romae_lite.model import RoMAE, device_of, normalised_loss, reconstruction_loss
+from romae_lite.tokens import Tokens, patchify, to_device
 from romae_lite.training import seeded_build
 
 from ..base import Experiment, Splits, numpy_rng, setting
@@ -231,14 +230,14 @@ class TinyImageNet(Classification):
             from .augment import randaugment  # takes Pillow
 
             image = randaugment(image, self.augment, self.magnitude)
-        values = self.patches(sent(image, device), self.side)
+        values = self.patches(to_device(image, device), self.side)
         batch = replace(batch, aux={"label": batch.aux["label"]})
         if stage == "fine-tune" and self.seen_share < 1:
             count = max(1, round(self.seen_share * values.shape[1]))
             index = torch.rand(values.shape[:2]).argsort(1)[:, :count]  # (B, count)
             batch = replace(batch, values=take(batch.values, index), positions=take(batch.positions, index))
-            values = take(values, sent(index, device))
-        return batch.to(device).carrying(standardised(values))
+            values = take(values, to_device(index, device))
+        return batch.to(device).with_values(standardised(values))
 
     def patches(self, image: Tensor, side: int, cut: int = 0) -> Tensor:
         """Pictures (B, H, W, 3) as patches (B, N, 3 * patch_side ** 2): resized to so many pixels along a side, with
@@ -347,5 +346,5 @@ def standardised(values: Tensor) -> Tensor:
     """Patches (B, N, 3 * p ** 2) of levels from 0 to 255, colour by colour with ImageNet's mean and deviation."""
     deviation = torch.tensor(DEVIATION)
     colours = (1 / (255 * deviation), -torch.tensor(MEAN) / deviation)
-    scale, shift = (sent(t, values.device).repeat(values.shape[-1] // 3) for t in colours)  # (P,)
+    scale, shift = (to_device(t, values.device).repeat(values.shape[-1] // 3) for t in colours)  # (P,)
     return torch.addcmul(shift, values.float(), scale)

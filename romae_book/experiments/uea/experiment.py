@@ -14,7 +14,7 @@ from torch import nn
 
 from romae_lite.model import RoMAE, RoMAEPredictor
 from romae_lite.tokens import Tokens
-from romae_lite.training import forked, mixed, seeded
+from romae_lite.training import fork_rng, mix_seed, seeded
 
 from ..base import Splits, Task, numpy_rng, setting
 from ..classification import Classification
@@ -235,7 +235,7 @@ class UEA(Classification):
     def start(self, model: RoMAEPredictor, pretrained: RoMAE, seed: int) -> None:
         super().start(model, pretrained, seed)
         if self.embedding == "fresh":  # not `build(seed)`'s: those are the weights that pre-training started from
-            model.encoder.embed.load_state_dict(self.build(mixed(seed, 8)).encoder.embed.state_dict())
+            model.encoder.embed.load_state_dict(self.build(mix_seed(seed, 8)).encoder.embed.state_dict())
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
@@ -252,9 +252,9 @@ class UEA(Classification):
         if not (self.dropout or self.drop_path):
             return found | {"accuracy_train_mode": found["accuracy"]}
         label, passes = tokens.aux["label"].cpu(), []
-        with forked(next(model.parameters()).device):
+        with fork_rng(next(model.parameters()).device):
             for i in range(5):
-                torch.manual_seed(mixed(0, 6, i))
+                torch.manual_seed(mix_seed(0, 6, i))
                 passes.append(self.score(self.logits(model, tokens, train_mode=True), label)["accuracy"])
         return found | {"accuracy_train_mode": float(np.mean(passes))}
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from romae_lite.devices import threads_kept
 from romae_lite.tokens import Tokens
+
+from ..machine import keep_threads
 
 
 def majority(train: np.ndarray, test: np.ndarray) -> float:
@@ -30,6 +31,6 @@ def minirocket(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
 
     length = max(int(t.positions.max()) for t in (train, test)) + 1
     model = MiniRocketClassifier(random_state=seed)
-    with threads_kept():
+    with keep_threads():
         model.fit(on_grid(train, length), train.aux["label"].numpy())
         return model.predict(on_grid(test, length))
