@@ -21,8 +21,8 @@ from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.lab import records
 from romae_book.lab import run as runs
 from romae_book.lab.planned import Planned, name, record_path, results_dir
-from romae_book.lab.records import CorruptRecord, Record, load, load_all, select
-from romae_book.lab.runs import runs_of
+from romae_book.lab.records import CorruptRecord, Record, load, load_all
+from romae_book.lab.runs import Runs, runs_of
 from romae_book.lab.summary import summarise
 from romae_book.notebook.tables import Table, table
 from romae_book.paper import report
@@ -345,7 +345,7 @@ def test_a_record_in_another_precision_answers_every_question_but_one(tmp_path, 
         record(seed=seed, settings={"precision": "bf16"}, precision="bf16", root=tmp_path)
     runs_ = runs_of(Spirals.paper())
     assert [(r.seed, r.precision) for r in runs_] == [(0, "bf16"), (1, "bf16"), (2, "bf16")]
-    assert runs_ == runs_of(Spirals.paper().replace(compile=True)) and runs_of(Spirals.paper().replace(lr=1e-3)) == []
+    assert runs_ == runs_of(Spirals.paper().replace(compile=True)) and not runs_of(Spirals.paper().replace(lr=1e-3))
     assert [p.seed for p in runs.missing(["spirals"]) if p.name.startswith("paper-s")] == [0, 1, 2, 3, 4]
     row = next(r for r in report.rows(experiments=["spirals"]) if r.ours)
     assert (row.tier, row.ours.n) == ("reduced", 3) and "--set precision=bf16" in row.command
@@ -373,7 +373,7 @@ def test_a_record_may_be_older_than_a_setting(tmp_path, monkeypatch):
     path.write_text(json.dumps(fields))
     (found,) = runs_of(Toy(), tmp_path)
     assert found == now and found.config["noise"] == 0.1
-    assert runs_of(Toy(noise=0.2), tmp_path) == []
+    assert not runs_of(Toy(noise=0.2), tmp_path)
     del fields["config"]["clip"]  # no setting says what it was
     path.write_text(json.dumps(fields))
     assert load_all(tmp_path).problems[0].reason == "its config lacks clip"
@@ -420,20 +420,28 @@ def test_results_dir(tmp_path, monkeypatch):
     assert results_dir() == ROOT / "results"
 
 
-def test_select():
-    all_of_them = [
+def test_runs_are_chosen_by_fields_and_settings():
+    every = Runs([
         record(seed=2), record(seed=1), record(seed=0, preset="best", settings={"cls": False}),
-        record(experiment="uea"),
-        record(seed=4, settings={"cls": True}), record(seed=3, config={"cls": False}),
-    ]
-    seeds = lambda **how: [r.seed for r in select(all_of_them, "spirals", **how)]  # noqa: E731
-    assert seeds() == [0, 1, 2, 3, 4]
-    assert seeds(tier="paper") == [1, 2, 3] and seeds(tier="reduced") == [4]
+        record(experiment="uea"), record(seed=4, settings={"cls": True}), record(seed=3, config={"cls": False}),
+    ])
+    seeds = lambda *settings, **fields: [r.seed for r in every.where(*settings, **fields)]  # noqa: E731
+    assert seeds(experiment="spirals") == [2, 1, 0, 4, 3] and seeds() == [2, 1, 0, 0, 4, 3]
+    assert seeds(experiment="spirals", tier="paper") == [2, 1, 3] and seeds(tier="reduced") == [4]
     assert seeds(preset="best") == [0]
-    assert seeds(where={"cls": False}) == [0, 1, 2, 3]
-    assert seeds(where={"cls": False, "batch": 32.0}) == [0, 1, 2]  # 32.0 is 32; record 3 has no batch
-    with pytest.raises(ValueError, match="tier is 'papr'"):
-        seeds(tier="papr")
+    assert seeds({"cls": False}, experiment="spirals") == [2, 1, 0, 3]
+    assert seeds({"cls": False, "batch": 32.0}, experiment="spirals") == [2, 1, 0]  # 32.0 is 32; record 3 has no batch
+    with pytest.raises(AttributeError, match="teir"):
+        seeds(teir="paper")
+
+
+def test_runs_of_one_setting_differ_in_seed_and_speed_alone():
+    fp32, bf16, second = record(), record(settings={"precision": "bf16"}, precision="bf16"), record(seed=1)
+    other = record(settings={"epochs": 7})
+    groups = Runs([second, other, fp32, bf16]).by_setting()
+    assert list(groups.values()) == [(bf16, fp32, second), (other,)]
+    assert list(groups) == [fp32.setting, other.setting] == [second.planned.setting, other.planned.setting]
+    assert Runs([second, other, fp32, bf16]).of(Spirals.paper().replace(compile=True)) == (second, fp32, bf16)
 
 
 # Arrays ---------------------------------------------------------------------------------------------------------------
@@ -508,7 +516,7 @@ def test_one_or_two_runs_have_no_interval_and_none_no_summary():
     one, two = summarise([0.5]), summarise([1.0, 3.0])
     assert (one.mean, one.low, one.high, one.std, one.n) == (0.5, None, None, None, 1)
     assert (two.mean, two.low, two.high, two.std) == (2.0, None, None, pytest.approx(math.sqrt(2)))
-    assert one.text() == "0.500"
+    assert one.text() == f"{one}" == "0.500"
     for bad in ([], [1.0, math.nan]):
         with pytest.raises(ValueError, match="values"):
             summarise(bad)
@@ -547,12 +555,22 @@ def test_no_rounding_moves_an_end_of_an_interval_onto_zero(values, decimals, tex
     assert summarise(values).text(decimals=decimals) == text
 
 
+def test_a_summary_prints_itself_with_signs_decimals_and_n():
+    found = summarise([0.02, 0.021, 0.0226])
+    assert f"{found:.4}" == found.text(decimals=4) == "0.0212 [0.0179, 0.0245]"
+    assert f"{found:+.3n}".replace("\N{NO-BREAK SPACE}", " ") == "+0.021 [+0.018, +0.024], n = 3"
+    assert f"{summarise([-1.0]):+.1}" == "-1.0"
+    with pytest.raises(ValueError, match="format is '5d'"):
+        f"{found:5d}"
+
+
 def test_one_run_of_a_seed_counts_and_uncommitted_ones_only_where_others_are_few():
     made = lambda seed, **changes: made_up_record(seed=seed, metrics={"mse": 1.0}, **changes)  # noqa: E731
+    counted = lambda *given: list(Runs(given).counted())  # noqa: E731
     whole, half = made(1), made(1, settings={"precision": "bf16"}, precision="bf16")
     others, changed = [made(3), made(4)], made(0, commit="abcdef0+")
-    assert records.counted([*others, half, changed, whole]) == [whole, *others]
-    assert records.counted([others[0], changed, whole]) == [changed, whole, others[0]]  # two have no interval
-    assert records.counted([half, whole]) == records.counted([whole, half]) == [whole]
-    assert records.counted([half, made(1, commit="abcdef0+")]) == [half]
-    assert records.counted([changed]) == [changed] and records.counted([]) == []
+    assert counted(*others, half, changed, whole) == [whole, *others]
+    assert counted(others[0], changed, whole) == [changed, whole, others[0]]  # two have no interval
+    assert counted(half, whole) == counted(whole, half) == [whole]
+    assert counted(half, made(1, commit="abcdef0+")) == [half]
+    assert counted(changed) == [changed] and counted() == []

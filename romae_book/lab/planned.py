@@ -70,6 +70,10 @@ class Planned:
         return checkpoints_dir() / self.experiment / f"{self.name}.safetensors"
 
     @property
+    def setting(self) -> str:
+        return setting_of(self.experiment, self.build().config())
+
+    @property
     def command(self) -> str:
         return self.command_for([self.seed])
 
@@ -200,6 +204,11 @@ def record_path(
     if not re.fullmatch(r"\w+", experiment, flags=re.ASCII):
         raise ValueError(f"experiment is {experiment!r}; it must be a name, and no path")
     return Path(results_dir() if root is None else root) / experiment / f"{name(preset, overrides, seed)}.json"
+
+
+def setting_of(name: str, config: Mapping[str, Any]) -> str:
+    """What was asked of a run, in one string: its experiment and all settings but those that change its speed alone."""
+    return json.dumps([name, plain(experiment(name).protocol(config), "config")], sort_keys=True)
 
 
 def plain(value: Any, name: str) -> Any:

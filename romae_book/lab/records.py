@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -25,7 +25,7 @@ import torch
 
 from romae_lite.io import atomic_write
 
-from .planned import Planned, plain, results_dir
+from .planned import Planned, plain, results_dir, setting_of
 
 SCHEMA = 1
 TIERS = (
@@ -147,6 +147,11 @@ class Record:
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays that the run left for figures, from the .npz beside the record."""
         return load_arrays(self.path.with_suffix(".npz"))
+
+    @cached_property
+    def setting(self) -> str:
+        """The key of what was asked: runs with the same one differ in seed, precision and code alone."""
+        return setting_of(self.experiment, self.config)
 
     @property
     def planned(self) -> Planned:

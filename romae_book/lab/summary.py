@@ -1,12 +1,15 @@
 """Several seeds, one number: means and intervals over runs."""
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scipy.special import stdtrit
 
 from romae_lite.checks import number
+
+NBSP = "\N{NO-BREAK SPACE}"
 
 
 def decimals_for(x: float, digits: int) -> int:
@@ -49,14 +52,24 @@ class Summary:
         """The runs, smallest first: "0.0587, 0.152, 3.33"."""
         return ", ".join(f"{value:.3g}" for value in sorted(self.values))
 
-    def text(self, scale: float = 1.0, decimals: int | None = None) -> str:
-        """Like "0.0289 [0.0281, 0.0296]", in units of ``scale``; by default three significant digits."""
+    def text(self, scale: float = 1.0, decimals: int | None = None, sign: str = "", n: bool = False) -> str:
+        """Like "0.0289 [0.0281, 0.0296]", in units of ``scale``; by default three significant digits.
+
+        sign: "+" before what is positive. n: add ", n = 5".
+        """
         if decimals is None:
             decimals = decimals_for(self.mean / scale, 3)
         if self.low is not None:
             decimals = decimals_between(self.low / scale, self.high / scale, decimals)
-        show = lambda x: fixed(x / scale, decimals)  # noqa: E731
-        return show(self.mean) + ("" if self.low is None else f" [{show(self.low)}, {show(self.high)}]")
+        show = lambda x: fixed(x / scale, decimals, sign)  # noqa: E731
+        interval = "" if self.low is None else f" [{show(self.low)}, {show(self.high)}]"
+        return show(self.mean) + interval + f", n{NBSP}={NBSP}{self.n}" * n
+
+    def __format__(self, spec: str) -> str:
+        """`text` by a format: f"{summary:+.2n}" has signs, two decimals, and n; every part may be left out."""
+        if not (match := re.fullmatch(r"(\+?)(?:\.([0-9]+))?(n?)", spec)):
+            raise ValueError(f"format is {spec!r}; a Summary takes [+][.DECIMALS][n]")
+        return self.text(decimals=int(match[2]) if match[2] else None, sign=match[1], n=bool(match[3]))
 
 
 def summarise(values: Iterable[float]) -> Summary:
