@@ -7,11 +7,13 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
 import yaml
+from address import UNSET, current, lead_to_the_repository, version
 from romae_pages import fingerprint
 
 LOADING = {
@@ -207,13 +209,31 @@ def test_no_path_of_the_building_machine(root, site, pages):
         assert not re.search(r"[\"'\s(](/home/|/root/|/Users/|/tmp/|C:\\\\Users)", text), path.relative_to(site)
 
 
-def test_chapters_offer_colab_and_prose_pages_do_not(root, site):
-    url = yaml.safe_load((root / "_config.yml").read_text())["repository"]["url"].removeprefix("https://github.com/")
-    chapter = Page((site / "notebooks" / "05_spirals.html").read_text(encoding="utf-8"))
-    wanted = f"https://colab.research.google.com/github/{url}/blob/main/notebooks/05_spirals.ipynb"
-    assert wanted in chapter.links
-    prose = Page((site / "book" / "deviations.html").read_text(encoding="utf-8"))
-    assert not [link for link in prose.links if link.startswith("https://colab.research.google.com")]
+def test_chapters_offer_colab_once_there_is_an_address(site, pages):
+    """That of this version; and no page leads to an address that is not set."""
+    offers = {path.relative_to(site).as_posix(): [k for k in page.links if "colab.research.google.com/github" in k]
+              for path, page in pages.items()}
+    if current() == UNSET:
+        assert not any(offers.values())
+        assert not [path for path, page in pages.items() if any(UNSET in link for link in page.links)]
+    else:
+        slug = current().removeprefix("https://github.com/")
+        wanted = f"https://colab.research.google.com/github/{slug}/blob/v{version()}/notebooks/05_spirals.ipynb"
+        assert wanted in offers["notebooks/05_spirals.html"] and not offers["book/deviations.html"]
+
+
+@pytest.mark.parametrize("url", [UNSET, "https://github.com/someone/book"])
+def test_buttons_lead_to_the_version_of_the_page_or_are_not_there(monkeypatch, url):
+    monkeypatch.setattr("address.current", lambda: url)
+    given = {"repository_url": url, "use_repository_button": True, "launch_buttons": {"colab_url": "x"}}
+    config = SimpleNamespace(html_theme_options=dict(given))
+    lead_to_the_repository(None, config)
+    options = config.html_theme_options
+    if url == UNSET:
+        assert not options["use_repository_button"] and not options["launch_buttons"]
+        assert "repository_url" not in options
+    else:
+        assert options == given | {"repository_branch": f"v{version()}"}
 
 
 def test_every_deviation_has_its_four_parts_and_an_anchor(root, pages, site):

@@ -276,6 +276,7 @@ def setup(app):
     for role in ("paper", "ours", "own", "outcome", "recorded", "difference", "judged"):
         app.add_role(role, number_role)
     app.add_directive("findings", FindingsDirective)
+    app.setup_extension("address")
     app.setup_extension("redirects")
     app.setup_extension("lighter")
     app.connect("env-get-outdated", outdated)
