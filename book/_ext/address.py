@@ -19,13 +19,13 @@ FORM = re.compile(r"(https://github\.com/[A-Za-z0-9-]+/[A-Za-z0-9._-]+?)(?:\.git
 SENTENCE = re.compile(r"<!-- until the address is set -->.*?<!-- -->\n*", re.S)
 
 COLAB = re.compile(r'(?<=if "google.colab" in sys.modules:)[^\n]*\n.*?(?=\n    %cd -q romae-lite\n)', re.S)
-ARCHIVE = """  # anywhere else both packages are installed already
+ARCHIVE = """  # elsewhere both packages are installed already
     import os
 
     if not os.path.exists("romae-lite.zip"):
         raise FileNotFoundError("upload romae-lite.zip, packed by `make archive`, first")
     !unzip -q romae-lite.zip"""
-CLONE = """  # anywhere else both packages are installed already
+CLONE = """  # elsewhere both packages are installed already
     !git clone -q --depth 1 --branch v{version} {url} romae-lite"""
 
 
