@@ -1,10 +1,12 @@
 """The layout of the house: which package and folder may import which."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import NAMES, ROOT
 
 # a folder may import what stands before it, and the library
 ORDER = ("palette.py", "figures.py", "experiments", "lab", "paper", "explorables", "notebook", "cli")
@@ -46,3 +48,18 @@ def test_what_records_draws_nothing(path):
     if parts[0] in ("experiments", "lab", "cli") and parts[-1] != "plots.py":
         drawing = {name for name in imports(path) if {"plots", "matplotlib", "figures"} & set(name.split("."))}
         assert not drawing, f"{path.relative_to(ROOT)} imports {', '.join(sorted(drawing))}"
+
+
+def test_the_experiments_are_those_that_the_tests_name():
+    from romae_book.experiments import experiments
+
+    assert [name for name, cls in experiments().items() if cls.__module__.startswith("romae_book.")] == NAMES
+
+
+def test_the_command_line_imports_no_experiment():
+    """Nor do the tests' own modules: collecting them costs every worker what they import."""
+    code = (
+        "import sys, romae_book.cli.commands; "
+        "assert not [m for m in sys.modules if m.endswith('.experiment') and m.startswith('romae_book.experiments')]"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
