@@ -39,6 +39,7 @@ class Tokens:
     pad        (B, N) bool or None: True where a slot holds no token; what is in there is set to zero
     aux        named tensors with first dimension B that travel along: labels, clean curves, fixed masks ...
     per_token  names of those in aux that are (B, N, ...), an entry for every token: what cuts tokens cuts them too
+    scale      the `Scale` that turns them back into a table's units, of B samples; None: they come from no table
 
     All may be numpy arrays. Raises TypeError for what is no array of real numbers; ValueError for an empty batch,
     shapes that do not match, a sample that is all padding, NaN or infinite numbers outside the padding, NaN anywhere in
@@ -51,6 +52,7 @@ class Tokens:
     pad: Tensor | None = None
     aux: Mapping[str, Tensor] = field(default_factory=dict)
     per_token: frozenset[str] = frozenset()
+    scale: "Scale | None" = None  # noqa: F821 (series, which has it, stands on tokens)
 
     def __post_init__(self):
         checks.kind("aux", self.aux, Mapping)
@@ -92,6 +94,11 @@ class Tokens:
             shape = tuple(new["aux"][name].shape[:2]) if name in new["aux"] else "missing"
             if shape != tuple(rows):
                 raise ValueError(f"per_token names {name!r}, which is {shape} in aux; it must be {tuple(rows)} or more")
+        if self.scale is not None:
+            if not hasattr(self.scale, "ids"):
+                raise TypeError(f"scale is {self.scale!r}; it must be a Scale, as `from_table` makes it, or None")
+            if len(self.scale.ids) != len(values):
+                raise ValueError(f"scale is that of {len(self.scale.ids)} samples; the batch has {len(values)}")
         for name, value in new.items():
             object.__setattr__(self, name, value)
 
@@ -137,6 +144,8 @@ class Tokens:
         new = self._map(lambda t: t[index])
         if not len(new):
             raise ValueError(f"tokens[{index}] holds no sample of {len(self)}")
+        if self.scale is not None:
+            object.__setattr__(new, "scale", self.scale[index])
         return new
 
     def to(self, device) -> "Tokens":
@@ -152,6 +161,7 @@ class Tokens:
             object.__setattr__(new, name, None if value is None else change(value))
         object.__setattr__(new, "aux", {name: aux(name, value) for name, value in self.aux.items()})
         object.__setattr__(new, "per_token", self.per_token)
+        object.__setattr__(new, "scale", self.scale)
         return new
 
     def with_values(self, values: Tensor) -> "Tokens":
@@ -165,10 +175,10 @@ class Tokens:
         return self._map(lambda t: t[:, chosen], lambda name, t: t[:, chosen] if name in self.per_token else t)
 
 
-def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
+def collate(samples: Sequence[tuple[Tensor, Tensor]], *, scale=None, **aux: Tensor) -> Tokens:
     """Samples of different lengths -> one batch, filled up with padding at the end.
 
-    samples: pairs of values (N_i, P) and positions (N_i, D), tensors or numpy arrays.
+    samples: pairs of values (N_i, P) and positions (N_i, D), tensors or numpy arrays. scale, aux: as in `Tokens`.
     """
     checks.kind("samples", samples, list | tuple)
     if not samples:
@@ -197,6 +207,7 @@ def collate(samples: Sequence[tuple[Tensor, Tensor]], **aux: Tensor) -> Tokens:
         positions=pad_sequence([x.double() for x in positions], batch_first=True),
         pad=pad if pad.any() else None,
         aux=aux,
+        scale=scale,
     )
 
 

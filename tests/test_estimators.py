@@ -597,24 +597,6 @@ def test_a_subset_needs_a_scale_of_its_own(fitted):
         Interpolator(**TINY).fit(tokens[5:], scale)
 
 
-def test_the_scale_of_another_table_is_refused(table, fitted):
-    """As many series with the same ids, 50 higher: with the scale of the first the answers would be 50 too low. The
-    scale of the same table, made again, will do, and a subset keeps its mark."""
-    model, tokens, scale = fitted
-    new, its = romae.from_table(table.assign(y=table.y + 50), **NAMES)
-    with pytest.raises(ValueError, match="scale is that of another table than X"):
-        model.predict(new, scale, at=AT)
-    names = ["a", "b"] * 20
-    with pytest.raises(ValueError, match="scale is that of another table than X"):
-        Classifier(steps=1, pretrain=False, **TINY).fit(tokens, names, scale).predict(new[:3], scale)
-    labels = [
-        romae.from_table(table.assign(kind=[text] * len(table)), **NAMES, label="kind")[1].mark for text in ("a", "b")
-    ]
-    assert labels[0] != labels[1]  # it decodes the classes too
-    again = romae.from_table(table, **NAMES)[1]
-    np.testing.assert_array_equal(model.predict(tokens, again, at=AT)[0], model.predict(at=AT)[0])
-
-
 def test_ids_and_unknown_classes_come_as_numpy_and_pandas_have_them(table):
     """`unique` gives np.int64; a column of strings has pd.NA where nothing is known."""
     numbered = table.assign(id=table.id.str[1:].astype(int))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from romae_lite import from_table
+from romae_lite import Tokens, from_table
 
 
 def table(rng: np.random.Generator, samples: int = 4, channels: tuple[str, ...] = ("T", "p")) -> pd.DataFrame:
@@ -67,6 +67,18 @@ def test_every_measurement_is_a_token_and_comes_back_in_its_unit():
     for c, name in enumerate(scale.channels):
         mine = torch.cat([tokens.values[b, tokens.real[b] & (tokens.positions[b, :, 1] == c), 0] for b in range(4)])
         assert mine.mean() == pytest.approx(0, abs=1e-5) and mine.std(correction=0) == pytest.approx(1, abs=1e-5), name
+
+
+@pytest.mark.parametrize("index", [slice(1, 3), [2, 0], np.array([True, False, True, False]), torch.tensor([3])])
+def test_tokens_carry_their_scale(index):
+    """Whatever is done to tokens, what they say in the table's units stays the same."""
+    tokens, scale = from_table(table(np.random.default_rng(0)), id="who", time="when", channel="what", value="value")
+    assert tokens.scale is scale and tokens.to("cpu").scale is scale
+    part, whole = tokens[index], back(tokens, scale)
+    kept = {key: value for key, value in whole.items() if key[0] in part.scale.ids}
+    assert back(part, part.scale) == kept and len(part.scale.ids) == len(part) < 4
+    with pytest.raises(ValueError, match="scale is that of 4 samples; the batch has"):
+        Tokens(values=part.values, positions=part.positions, pad=part.pad, scale=scale)
 
 
 def test_wide_is_long():

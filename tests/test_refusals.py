@@ -29,6 +29,7 @@ TINY, G = lite.size("4x1x1x4"), torch.Generator()
 X = torch.arange(1.0, 7).reshape(2, 3, 1)  # values and positions
 REAL, HIDDEN = torch.ones(2, 3, dtype=torch.bool), torch.tensor([[False, True, False]] * 2)
 PAD, LENGTHS, ANGLES = torch.tensor([[False, False, True]] * 2), torch.tensor([3, 1, 2]), torch.ones(2, 3, 1, 2)
+SCALE = lite.from_table({"t": [0.0, 1.0], "x": [1.0, 2.0], "k": [0, 1]}, time="t", value="x", id="k")[1]
 TOKENS = lite.Tokens(values=X, positions=X)
 CONFIG = lite.ModelConfig(patch=1, axes=1, encoder=TINY, decoder=TINY)
 MODEL, RECIPE, WHERE = lite.RoMAE(CONFIG), lite.Recipe(epochs=1, batch=2, lr=1e-3), split(HIDDEN, REAL)
@@ -47,7 +48,10 @@ def fitted(**given):
 
 
 CALLS = {
-    "Tokens": (lite.Tokens, dict(values=X, positions=X, pad=PAD, aux={"label": torch.ones(2)}, per_token=frozenset())),
+    "Tokens": (
+        lite.Tokens,
+        dict(values=X, positions=X, pad=PAD, aux={"label": torch.ones(2)}, per_token=frozenset(), scale=SCALE),
+    ),
     # bad tables and times: test_frames.py, test_units.py
     "from_table": (
         partial(lite.from_table, {"t": [0.0, 1.0], "x": [1.0, 2.0], "k": ["a", "a"]}),
@@ -216,9 +220,9 @@ VALID = {  # why: arguments and kinds that are accepted
         reconstruction_loss.prediction reconstruction_loss.target band.x band.mean band.low band.high:
         nan-inside inf-inside; collate.label: inf-inside""",
     "None is the default": """
-        Tokens.pad patchify.coordinates reconstruction_loss.pad Recipe.clip accelerator_for.device fit.validate
-        fit.checkpoint fit.logs fit.log fit.device fit.settings fit.order name.overrides record_path.overrides
-        record_path.root: None; patchify.coordinates: None-inside""",
+        Tokens.pad Tokens.scale patchify.coordinates reconstruction_loss.pad Recipe.clip accelerator_for.device
+        fit.validate fit.checkpoint fit.logs fit.log fit.device fit.settings fit.order name.overrides
+        record_path.overrides record_path.root: None; patchify.coordinates: None-inside""",
     "another number of the kind": """
         Recipe.lr Recipe.weight_decay fit.save_every: half; summarise.values: negative-inside zero-inside half-inside;
         collate.label: tensor""",

@@ -183,8 +183,6 @@ def _given(X: Any, scale: Scale | None) -> Tokens:
         X = collate([(np.zeros_like(v), x) for v, x in samples])
         X = X.with_values(pad_sequence([torch.from_numpy(v) for v, _ in samples], batch_first=True))
         X.aux["dates"] = torch.full((len(X),), first)
-    if scale is not None and (X.aux.get("scale", torch.tensor(scale.mark)) != scale.mark).any():
-        raise ValueError("scale is that of another table than X; give the one that `from_table` made with these tokens")
     axes = X.positions.shape[-1]
     if axes > 2:
         raise ValueError(f"X has positions of {axes} axes; series have time, and the number of the channel if several")

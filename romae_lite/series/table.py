@@ -10,9 +10,8 @@ Every measurement becomes one token: its value, at (time) or at (time, number of
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -51,14 +50,6 @@ class Scale:
         """(B,): the first time of each sample; of dates seconds since 1970, which float64 keeps to a microsecond."""
         return self.start if self.since is None else self.start + seconds("since", [self.since])[0]
 
-    @property
-    def mark(self) -> int:
-        """A number made of its contents. Its tokens carry it, since with the scale of another table they would be
-        shifted and stretched without a word."""
-        parts = self.ids, self.channels, self.labels, str(self.since), self.unit, self.start, self.mean, self.deviation
-        text = repr([part.tolist() if isinstance(part, np.ndarray) else part for part in parts])
-        return int.from_bytes(sha256(text.encode()).digest()[:7], "big")
-
     def positions(self, sample: int, times: Any, channel: str | None = None, name: str = "times") -> Tensor:
         """Times of one sample (M,), numbers or dates as in the table, as positions (M, D) of its tokens.
 
@@ -79,6 +70,11 @@ class Scale:
         """Standardised numbers, of any shape, in the units of a channel."""
         c = 0 if len(self.channels) == 1 else self.number(channel)
         return np.asarray(standardised, dtype=np.float64) * self.deviation[c] + self.mean[c]
+
+    def __getitem__(self, rows: Any) -> "Scale":
+        """The scale of some samples: a slice, or an array or tensor of their numbers."""
+        rows = np.arange(len(self.ids))[rows.cpu().numpy() if isinstance(rows, Tensor) else rows]
+        return replace(self, ids=tuple(self.ids[i] for i in rows), start=self.start[rows])
 
     def number(self, channel: str | None) -> int:
         checks.choice("channel", channel, self.channels)
@@ -111,8 +107,8 @@ def from_table(
     channel at one time the mean is taken; rows may be in any order. `Scale.notes` says what was done.
 
     Tokens: values (B, N, 1), positions (B, N, 1) time since a sample's first, or (B, N, 2) with the channel's number,
-    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`, -1 where unknown; scale
-    (B,), the scale's mark.
+    in the order of time; aux: label (B,) where there is one, an index into `Scale.labels`, -1 where unknown; scale,
+    the one that is returned beside them.
 
     Raises TypeError for what is no table, ValueError naming column and row for columns that are missing, times that are
     no times, values that are no numbers, samples of several classes, and tables with nothing in them.
@@ -207,8 +203,7 @@ def from_table(
         ids=ids, channels=tuple(map(str, channels)), labels=classes, start=begin, unit=float(unit), mean=mean,
         deviation=deviation, dates=dates, notes=tuple(notes), since=since, zoned=dates and zoned(table[time]),
     )
-    aux["scale"] = torch.full((len(ids),), scale.mark)
-    return collate([(torch.from_numpy(v).float(), torch.from_numpy(p)) for v, p in parts], **aux), scale
+    return collate([(torch.from_numpy(v).float(), torch.from_numpy(p)) for v, p in parts], scale=scale, **aux), scale
 
 
 def _columns(table: Any) -> dict[str, np.ndarray]:
