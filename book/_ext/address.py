@@ -23,7 +23,7 @@ ARCHIVE = """  # elsewhere both packages are installed already
     import os
 
     if not os.path.exists("romae-lite.zip"):
-        raise FileNotFoundError("upload romae-lite.zip, packed by `make archive`, first")
+        raise FileNotFoundError("upload romae-lite.zip first: `make archive` packs it")
     !unzip -q romae-lite.zip"""
 CLONE = """  # elsewhere both packages are installed already
     !git clone -q --depth 1 --branch v{version} {url} romae-lite"""
