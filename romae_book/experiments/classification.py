@@ -75,7 +75,7 @@ class Classification(Masked):
         return seeded_build(seed, lambda: RoMAEPredictor(self.predictor_config(), outputs=self.classes, pool=self.pool))
 
     def start(self, model: RoMAEPredictor, pretrained: RoMAE, seed: int) -> None:
-        """What the second stage takes over from the first: the encoder, patch embedding and [CLS] included (D4)."""
+        """Take over the encoder, its patch embedding and [CLS] included (D4)."""
         model.start_from(pretrained)
 
     def checkpoints(self, path: Path) -> tuple[Path, ...]:
@@ -107,10 +107,12 @@ class Classification(Masked):
         return data.train
 
     def class_weights(self, train: Tokens) -> Tensor | None:
-        """(K,) n / (K n_k), where `balanced`; a class without samples counts as if it had one."""
+        """(K,) n / (K n_k), where `balanced`; a class without samples counts as if it had
+        one."""
         if not self.balanced:
             return None
-        count = torch.bincount(train.aux["label"].long(), minlength=self.classes).clamp(min=1)
+        label = train.aux["label"].long()
+        count = torch.bincount(label, minlength=self.classes).clamp(min=1)
         return count.sum() / (self.classes * count.float())
 
     def loss(
@@ -123,8 +125,10 @@ class Classification(Masked):
         """Cross-entropy of the classes, smoothed."""
         batch = self.shown(batch, device_of(model), "fine-tune")
         weights = None if weights is None else to_device(weights, batch.device)
-        logits = model(batch).float()
-        return cross_entropy(logits, batch.aux["label"].long(), weights, label_smoothing=self.smoothing)
+        label = batch.aux["label"].long()
+        return cross_entropy(
+            model(batch).float(), label, weights, label_smoothing=self.smoothing
+        )
 
     def train(
         self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options

@@ -19,7 +19,11 @@ class Runs(tuple[Record, ...]):
 
     The key of a run is its `setting`: all settings but those that change its speed alone (`Experiment.neutral`), and
     not the seed.
+
+    note: how the setting differs from the one that was asked for first (`first_runs_of`), in Markdown; else "".
     """
+
+    note = ""
 
     @classmethod
     def load(cls, root: Path | None = None, experiment: str | None = None) -> Self:
@@ -90,6 +94,20 @@ def runs_of(experiment: Experiment, root: Path | None = None, every: bool = Fals
     """
     runs = Runs.load(root, experiment.name).of(experiment)
     return runs.counted(least=len(runs) + 1 if every else 3)
+
+
+def first_runs_of(*settings, least: int = 3) -> Runs:
+    """The runs of the first of these experiments that has enough of them; of the richest where none has.
+
+    A preset that was put right has fewer runs at first than the one before: a page shows those then, and says so.
+    """
+    every = [runs_of(setting) for setting in settings]
+    enough = [runs for runs in every if len(runs) >= least]
+    runs = enough[0] if enough else max(every, key=len)
+    first, other = settings[0].config(), settings[every.index(runs)].config()
+    runs.note = ", ".join(f"`{name}={other[name]}` instead of `{first[name]}`" for name in other
+                          if other[name] != first[name])
+    return runs
 
 
 def paired(runs: Iterable[Record], others: Iterable[Record], metric: str) -> Summary | None:

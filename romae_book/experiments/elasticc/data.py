@@ -318,7 +318,8 @@ def _near(rng, n: int, bright: float, faint: float, cool: float, hot: float) -> 
 def microlensing(rng, n: int) -> Flux:
     source, heat = _near(rng, n, 18, 23, 3500, 9000)
     t0 = START + rng.uniform(0, 365.25 * YEARS, (n, 1))
-    crossing, closest = np.exp(rng.normal(3.3, 0.6, (n, 1))), rng.uniform(0.02, 0.7, (n, 1))
+    crossing = np.exp(rng.normal(3.3, 0.6, (n, 1)))
+    closest = rng.uniform(0.02, 0.7, (n, 1))
 
     def flux(time, band):
         u2 = closest**2 + ((time - t0) / crossing) ** 2

@@ -155,8 +155,12 @@ class ELAsTiCC(Classification):
         curves = sky.thinned(curves, self.per_band)
         some = np.flatnonzero(curves.count >= least)
         return sky.tokens(
-            curves.take(some), whole=whole.take(some), origin=self.origin, scale=self.position_scale,
-            scaling=self.scaling, spread=self.spread,
+            curves.take(some),
+            whole=whole.take(some),
+            origin=self.origin,
+            scale=self.position_scale,
+            scaling=self.scaling,
+            spread=self.spread,
         )
 
     def data(self, seed: int, path: Path | str | None = None) -> Splits:

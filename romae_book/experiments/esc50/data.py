@@ -259,27 +259,37 @@ def simulated(n: int, rng: np.random.Generator, seconds: float = 1.3) -> Clips:
 # Energy to tokens -----------------------------------------------------------------------------------------------------
 
 
-def tokens(clips: Clips, *, seconds: float, mels: float, level: tuple[float, float] = (0.0, 1.0)) -> Tokens:
-    """Clips as patches of 16 frames by 16 bands: of each stretch of time all bands from low to high, then the next.
+def tokens(
+    clips: Clips,
+    *,
+    seconds: float,
+    mels: float,
+    level: tuple[float, float] = (0.0, 1.0),
+) -> Tokens:
+    """Clips as patches of 16 frames by 16 bands: of each stretch of time all bands from
+    low to high, then the next.
 
-    seconds, mels  what counts as 1 on the two axes of position, time and pitch: a patch sits at the mean second of its
-                   frames and the mean mel of its bands, in these units
+    seconds, mels  what counts as 1 on the two axes of position, time and pitch: a patch
+                   sits at the mean second of its frames and the mean mel of its bands
     level          mean and standard deviation that the energies are scaled by
 
-    Tokens: values (n, N, 256); positions (n, N, 2); aux: label (n,). Bands that a patch lacks repeat the highest one;
-    frames that fill no patch are dropped from the end. ValueError where a clip is shorter than a patch.
+    Tokens: values (n, N, 256); positions (n, N, 2); aux: label (n,). Bands that a patch
+    lacks repeat the highest one; frames that fill no patch are dropped from the end.
+    ValueError where a clip is shorter than a patch.
     """
     picture = scaled(clips, level)
     columns = picture.shape[1] // PATCH
     if not columns:
         raise ValueError(f"a clip has {picture.shape[1]} frames; a patch takes {PATCH}")
-    values, _ = patchify(picture[:, : columns * PATCH, :, None], (PATCH, PATCH))
+    frames = columns * PATCH
+    values, _ = patchify(picture[:, :frames, :, None], (PATCH, PATCH))
     hz = np.pad(clips.hz, (0, -len(clips.hz) % PATCH), "edge")
-    time = clips.seconds[: columns * PATCH].reshape(-1, PATCH).mean(1) / seconds  # (columns,)
-    positions = grid(torch.from_numpy(time), torch.from_numpy(mel(hz).reshape(-1, PATCH).mean(1) / mels))
-    return Tokens(
-        values=values, positions=positions.expand(len(clips), -1, -1), aux={"label": torch.from_numpy(clips.label)}
-    )
+    time = clips.seconds[:frames].reshape(-1, PATCH).mean(1) / seconds  # (columns,)
+    pitch = mel(hz).reshape(-1, PATCH).mean(1) / mels  # (rows,)
+    positions = grid(torch.from_numpy(time), torch.from_numpy(pitch))
+    positions = positions.expand(len(clips), -1, -1)
+    label = torch.from_numpy(clips.label)
+    return Tokens(values=values, positions=positions, aux={"label": label})
 
 
 def grid(time: Tensor, pitch: Tensor) -> Tensor:
@@ -295,24 +305,36 @@ def picture(tokens: Tokens) -> tuple[Tensor, Tensor, Tensor]:
     return found[..., 0], time, pitch
 
 
-def recut(tokens: Tokens, *, every: int = PATCH, thin: int = 1, by: str = "seconds") -> Tokens:
-    """The same sounds cut otherwise: nothing is resized, and patches keep 16 frames by 16 bands.
+def recut(
+    tokens: Tokens, *, every: int = PATCH, thin: int = 1, by: str = "seconds"
+) -> Tokens:
+    """The same sounds cut otherwise: nothing is resized, and patches keep 16 frames by
+    16 bands.
 
-    every  frames from one patch to the next: 16 side by side, fewer and they overlap, more and there are gaps
+    every  frames from one patch to the next: 16 side by side, fewer and they overlap,
+           more and there are gaps
     thin   of the frames, take only every so-manieth, a picture with a longer hop
-    by     what the patches' places in time are: their seconds; or their numbers, in steps as long as the tokens' own,
-           which is all that a model with an index can be told
+    by     what the patches' places in time are: their seconds; or their numbers, in
+           steps as long as the tokens' own, which is all that a model with an index can
+           be told
     """
     whole, time, pitch = picture(tokens)
-    step = float(time.diff().mean()) if len(time) > 1 else 1.0  # from one patch to the next, in units of the positions
-    frames = time[0] + (torch.arange(whole.shape[1], dtype=torch.float64) - (PATCH - 1) / 2) * step / PATCH
+    # from one patch to the next, in units of the positions
+    step = float(time.diff().mean()) if len(time) > 1 else 1.0
+    frames = torch.arange(whole.shape[1], dtype=torch.float64) - (PATCH - 1) / 2
+    frames = time[0] + frames * step / PATCH
     whole, frames = whole[:, ::thin], frames[::thin]
     starts = torch.arange(0, whole.shape[1] - PATCH + 1, every)
     taken = starts[:, None] + torch.arange(PATCH)  # (columns, 16)
     values, _ = patchify(whole[:, taken.flatten(), :, None], (PATCH, PATCH))
-    at = frames[taken].mean(1) if by == "seconds" else time[0] + step * torch.arange(len(starts), dtype=torch.float64)
+    if by == "seconds":
+        at = frames[taken].mean(1)
+    else:
+        at = time[0] + step * torch.arange(len(starts), dtype=torch.float64)
     positions = grid(at, pitch).expand(len(values), -1, -1)
-    return Tokens(values=values, positions=positions, aux={"label": tokens.aux["label"]})
+    return Tokens(
+        values=values, positions=positions, aux={"label": tokens.aux["label"]}
+    )
 
 
 def resized(tokens: Tokens, thin: int) -> Tokens:

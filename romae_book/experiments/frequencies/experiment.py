@@ -135,7 +135,9 @@ class Frequencies(Masked):
         positions = PositionEncoding(kind=self.encoding, p=self.p, base=self.base)
         return super().model_config(positions=positions, **changes)
 
-    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+    def loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator
+    ) -> Tensor:
         hidden = batch.aux["hidden"]
         if not self.fixed_masks:
             hidden = hide(batch.real, visible=self.shown, generator=generator)

@@ -161,13 +161,18 @@ class Pendulum(Experiment):
     def build(self, seed: int) -> RoMAEPredictor:
         config = self.model_config()
         if self.readout == "frame":
-            return seeded_build(seed, lambda: RoMAEPredictor(config, outputs=2, pool="token"))
-        return seeded_build(seed, lambda: RoMAEPredictor(config, outputs=2 * self.keep_frames, pool="cls"))
+            arguments = dict(outputs=2, pool="token")
+        else:
+            arguments = dict(outputs=2 * self.keep_frames, pool="cls")
+        return seeded_build(seed, lambda: RoMAEPredictor(config, **arguments))
 
     def answers(self, model: nn.Module, batch: Tokens) -> Tensor:
-        """Sine and cosine for every frame, (B, N, 2). From [CLS], the k-th pair of outputs is the k-th frame's."""
+        """Sine and cosine for every frame, (B, N, 2). From [CLS], the k-th pair of outputs
+        is the k-th frame's."""
         out = model(batch)
-        return out if self.readout == "frame" else out.view(len(out), -1, 2)[:, : batch.values.shape[1]]
+        if self.readout == "frame":
+            return out
+        return out.view(len(out), -1, 2)[:, : batch.values.shape[1]]
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         if self.mirror:

@@ -77,37 +77,47 @@ def motion_matrix(angle: np.ndarray) -> np.ndarray:
     return np.eye(2) + DT * rate + DT**2 / 2 * rate @ rate
 
 
-def _look(frame: np.ndarray, state: np.ndarray, spread: np.ndarray, nudge: float = 0.02):
-    """Correct angle and velocity by one frame: (n, 576), (n, 2), (n, 2, 2) -> state, spread, log-likelihood.
+def _look(frame: np.ndarray, state: np.ndarray, spread: np.ndarray, nudge=0.02):
+    """Correct angle and velocity by one frame: (n, 576), (n, 2), (n, 2, 2) -> state,
+    spread, log-likelihood.
 
-    frame = share * picture(angle) + (1 - share) * noise. The share shows in how dark the background is; the pixels then
-    weigh the angle by how much they would change with it.
+    frame = share * picture(angle) + (1 - share) * noise. The share shows in how dark
+    the background is; the pixels then weigh the angle by how much they would change
+    with it.
     """
     left, right = pictures(state[:, 0] - nudge), pictures(state[:, 0] + nudge)
     guess, slope = (left + right) / 2 - 127.5, (right - left) / (2 * nudge)
     share = ((frame - 127.5) * guess).sum(1) / (guess**2).sum(1)
     share = np.clip(share, 0, 0.99)
     noise = (1 - share) ** 2 * 255**2 / 12 + 1
-    strength = share**2 * (slope**2).sum(1) / noise  # information on the angle, 1 / radians^2
+    # information on the angle, 1 / radians^2
+    strength = share**2 * (slope**2).sum(1) / noise
     rest = frame - 127.5 - share[:, None] * guess
     pull = share * (rest * slope).sum(1) / noise
     gain = spread[:, :, 0] / (1 + spread[:, 0, 0] * strength)[:, None]  # (n, 2)
     state = state + gain * pull[:, None]
     likely = -0.5 * ((rest**2).sum(1) / noise + frame.shape[1] * np.log(noise))
-    return state, spread - strength[:, None, None] * gain[:, :, None] * spread[:, :1, :], likely
+    less = strength[:, None, None] * gain[:, :, None] * spread[:, :1, :]
+    return state, spread - less, likely
 
 
-def _recover(frame: np.ndarray, state: np.ndarray, spread: np.ndarray, apart: float = 0.1, surer: float = 15.0):
-    """Begin anew from the frame alone where the belief has lost the rod: (n, 576), (n, 2), (n, 2, 2) -> state, spread.
+def _recover(
+    frame: np.ndarray, state: np.ndarray, spread: np.ndarray, apart=0.1, surer=15.0
+):
+    """Begin anew from the frame alone where the belief has lost the rod: (n, 576),
+    (n, 2), (n, 2, 2) -> state, spread.
 
-    `_look` corrects by what a small turn would change, and is blind to a rod elsewhere in the picture. Lost is a belief
-    where an angle more than `apart` away explains the frame better, by more than `surer` in log-likelihood.
+    `_look` corrects by what a small turn would change, and is blind to a rod elsewhere
+    in the picture. Lost is a belief where an angle more than `apart` away explains the
+    frame better, by more than `surer` in log-likelihood.
     """
     circle, likely = _circle()[0], _likelihood(frame)
-    believed = np.rint((state[:, 0] - circle[0]) / (circle[1] - circle[0])).astype(int) % len(circle)
+    believed = np.rint((state[:, 0] - circle[0]) / (circle[1] - circle[0]))
+    believed = believed.astype(int) % len(circle)
     best, row = likely.argmax(1), np.arange(len(frame))
     off = (circle[best] - state[:, 0] + np.pi) % (2 * np.pi) - np.pi
-    lost = (np.abs(off) > apart) & (likely[row, best] - likely[row, believed] > surer)
+    better = likely[row, best] - likely[row, believed] > surer
+    lost = (np.abs(off) > apart) & better
     state, spread = state.copy(), spread.copy()
     state[lost, 0] += off[lost]
     spread[lost] = np.diag([0.05**2, 2.0**2])

@@ -149,7 +149,8 @@ class PhysioNet(Masked):
     def mask(self, batch: Tokens, generator: torch.Generator) -> Tensor:
         """(B, N) bool, True where hidden: values of `masking` rows or tokens."""
         if self.descriptors == "observed":
-            batch = replace(batch, pad=~batch.real | (batch.positions[..., 1] < len(icu.DESCRIPTORS)))
+            descriptor = batch.positions[..., 1] < len(icu.DESCRIPTORS)
+            batch = replace(batch, pad=~batch.real | descriptor)
         if self.masking == "tokens":
             return hide(batch.real, ratio=self.mask_ratio, generator=generator)
         return hide_rows(batch, self.mask_ratio, generator)
@@ -163,10 +164,13 @@ class PhysioNet(Masked):
         number = torch.tensor([icu.PUBLIC_ORDER.index(name) for name in CHANNELS], dtype=positions.dtype)
         return torch.stack((positions[..., 0], number[positions[..., 1].long()]), dim=-1)
 
-    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+    def loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator
+    ) -> Tensor:
         batch = trim(batch)
         hidden = self.mask(batch, generator)
-        return masked_loss(model, replace(batch, positions=self.numbered(batch.positions)), hidden)
+        batch = replace(batch, positions=self.numbered(batch.positions))
+        return masked_loss(model, batch, hidden)
 
     def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:
         """Batches of records of like length."""
@@ -306,10 +310,13 @@ def _scaling_of(train: Tokens) -> tuple[np.ndarray, np.ndarray]:
 def hide_rows(batch: Tokens, ratio: float, generator: torch.Generator) -> Tensor:
     """Choose minutes to hide, with all that was measured in them: (B, N) bool.
 
-    ceil(ratio * minutes) of each record, drawn uniformly among those with a real token; aux row (B, N) says which
-    minute a token belongs to.
+    ceil(ratio * minutes) of each record, drawn uniformly among those with a real
+    token; aux row (B, N) says which minute a token belongs to.
     """
     row = batch.aux["row"].long()
-    exists = torch.zeros(len(row), int(row.masked_fill(~batch.real, 0).max()) + 1, dtype=torch.bool)  # (B, R)
-    exists[torch.arange(len(row))[:, None].expand_as(row)[batch.real], row[batch.real]] = True
-    return hide(exists, ratio=ratio, generator=generator).gather(1, row) & batch.real
+    minutes = int(row.masked_fill(~batch.real, 0).max()) + 1
+    record = torch.arange(len(row))[:, None].expand_as(row)
+    exists = torch.zeros(len(row), minutes, dtype=torch.bool)
+    exists[record[batch.real], row[batch.real]] = True  # (B, minutes)
+    hidden = hide(exists, ratio=ratio, generator=generator)
+    return hidden.gather(1, row) & batch.real

@@ -25,7 +25,7 @@ def last(tokens: Tokens, hidden: np.ndarray) -> np.ndarray:
 
 
 def linear(tokens: Tokens, hidden: np.ndarray) -> np.ndarray:
-    """Straight lines between the channel's visible values; beyond them, the nearest one."""
+    """Straight lines between the channel's visible values; beyond them the nearest."""
     return _by_channel(tokens, hidden, lambda t, v, at: np.interp(at, t, v))
 
 

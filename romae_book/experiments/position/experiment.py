@@ -161,23 +161,30 @@ class Position(Experiment):
     def outputs(self, model: nn.Module, batch: Tokens) -> Tensor:
         """Named positions of the tokens, (B, tokens), float32.
 
-        A blind model returns one number, whatever the positions; one token is enough to find it (test_position.py).
+        A blind model returns one number, whatever the positions; one token is enough to
+        find it (test_position.py).
         """
         if self.blind:
-            one = batch[:1]._map(lambda t: t[:, :1])  # known to be sound: a check would wait for the GPU
+            # known to be sound: a check would wait for the GPU
+            one = batch[:1]._map(lambda t: t[:, :1])
             named = model(one)[..., 0].expand(len(batch), self.tokens)
         else:
             named = model(batch)[:, : self.tokens, 0]
-        return (self.low + self.high) / 2 + self.unit * named if self.standardise else named
+        if self.standardise:
+            named = (self.low + self.high) / 2 + self.unit * named
+        return named
 
     @property
     def unit(self) -> float:
         """What the loss is measured in: standard deviations of the positions, or 1."""
         return (self.high - self.low) / math.sqrt(12) if self.standardise else 1.0
 
-    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+    def loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator
+    ) -> Tensor:
         batch = batch.to(device_of(model))
-        return ((self.outputs(model, batch) - batch.aux["target"]) / self.unit).square().mean()
+        error = self.outputs(model, batch) - batch.aux["target"]
+        return (error / self.unit).square().mean()
 
     @torch.no_grad()
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 500) -> np.ndarray:

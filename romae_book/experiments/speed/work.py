@@ -90,12 +90,15 @@ class Training:
 
 
 def products(model: RoMAE, visible: int, hidden: int) -> float:
-    """Floating point operations of the matrix products of one sample's forward pass: two for each factor, attention's
-    included; a step takes three times as many."""
-    cls, total = int(model.config.cls), 0.0
-    parts = ((model.config.encoder, visible + cls), (model.config.decoder, visible + cls + hidden))
-    for size, n in parts:
+    """Floating point operations of the matrix products of one sample's forward pass.
+
+    Two for each factor, attention's included; a step takes three times as many.
+    """
+    config = model.config
+    encoder, decoder, cls = config.encoder, config.decoder, int(config.cls)
+    total = 0.0
+    for size, n in ((encoder, visible + cls), (decoder, visible + cls + hidden)):
         weights = 4 * size.dim**2 + 2 * size.dim * size.ff
         total += size.depth * (2 * n * weights + 4 * n * n * size.dim)
-    total += 2 * (visible + cls) * model.config.encoder.dim * model.config.decoder.dim
-    return total + 2 * model.config.patch * (visible * model.config.encoder.dim + hidden * model.config.decoder.dim)
+    total += 2 * (visible + cls) * encoder.dim * decoder.dim
+    return total + 2 * config.patch * (visible * encoder.dim + hidden * decoder.dim)

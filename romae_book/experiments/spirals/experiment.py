@@ -154,18 +154,24 @@ class Spirals(Masked):
     def model_config(self, **changes) -> ModelConfig:
         return super().model_config(alone=self.alone, **changes)
 
-    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+    def loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator
+    ) -> Tensor:
         # where the number of visible points is not fixed, it is 3 to 74 of 75
         ratio = self.mask_ratio if self.counts == "fixed" else (0.01, 0.96)
         hidden = hide(batch.real, ratio=ratio, generator=generator)
-        if self.targets == "clean":  # the squared error in expectation over the noise of its targets, less a constant
+        if self.targets == "clean":
+            # in expectation over their noise, the noisy targets' error less a constant
             clean = batch.aux["clean"].float()
-            batch = replace(batch, values=torch.where(hidden[..., None], clean, batch.values))
+            values = torch.where(hidden[..., None], clean, batch.values)
+            batch = replace(batch, values=values)
         if self.counts == "fixed" or self.alone:
             return masked_loss(model, batch, hidden)
-        # Of the hidden points a random share is asked for, one at least: the others are left out, as padding is.
+        # Of the hidden points a random share is asked for, one at least: the others are
+        # left out, as padding is.
         share = torch.rand(len(batch), 1, generator=generator)
-        rank = torch.rand(hidden.shape, generator=generator).masked_fill(~hidden, 2.0).argsort(1).argsort(1)
+        order = torch.rand(hidden.shape, generator=generator)
+        rank = order.masked_fill(~hidden, 2.0).argsort(1).argsort(1)
         unasked = hidden & (rank > share * (hidden.sum(1, keepdim=True) - 1))
         return masked_loss(model, replace(batch, pad=unasked), hidden)
 

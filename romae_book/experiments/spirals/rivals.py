@@ -13,26 +13,32 @@ from .data import NOISE, A, B, basis
 
 
 def bayes(theta: np.ndarray, noisy: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Posterior mean under the true prior and noise: no predictor has a smaller expected squared error.
+    """Posterior mean under the true prior and noise: no predictor errs less on average.
 
-    Given the chirality, the curve is linear in two Gaussian parameters, so posterior and evidence are closed forms; the
-    two chiralities are weighted by their evidence.
+    Given the chirality, the curve is linear in two Gaussian parameters, so posterior
+    and evidence are closed forms; the two chiralities are weighted by their evidence.
     """
-    means, evidences = zip(*(_posterior(theta, noisy, observed, c) for c in (False, True)), strict=True)
+    both = (_posterior(theta, noisy, observed, way) for way in (False, True))
+    means, evidences = zip(*both, strict=True)
     weight = np.exp(evidences - np.logaddexp(*evidences))  # (2, n)
     return sum(w[:, None, None] * mean for w, mean in zip(weight, means, strict=True))
 
 
 def _posterior(theta, noisy, observed, clockwise):
-    """Predictive mean (n, T, 2) and log evidence (n,), up to a constant shared by the chiralities."""
+    """Predictive mean (n, T, 2) and log evidence (n,), up to a constant that both
+    chiralities share."""
     centre, columns = basis(theta, clockwise)  # (n, T, 2, 2)
-    prior_mean, prior_precision = np.array([A[0], B[0]]), np.diag([A[1] ** -2, B[1] ** -2])
+    prior_mean = np.array([A[0], B[0]])
+    prior_precision = np.diag([A[1] ** -2, B[1] ** -2])
     seen = columns * observed[..., None, None]
-    residual = np.where(observed[..., None], noisy - centre - columns @ prior_mean, 0.0)  # (n, T, 2)
+    residual = noisy - centre - columns @ prior_mean
+    residual = np.where(observed[..., None], residual, 0.0)  # (n, T, 2)
     precision = prior_precision + np.einsum("ntcp,ntcq->npq", seen, seen) / NOISE**2
     pull = np.einsum("ntcp,ntc->np", seen, residual) / NOISE**2
-    shift = np.linalg.solve(precision, pull[..., None])[..., 0]  # (n, 2): posterior mean of (a, b), less the prior's
-    evidence = -0.5 * ((residual**2).sum((1, 2)) / NOISE**2 - (pull * shift).sum(1) + np.linalg.slogdet(precision)[1])
+    # posterior mean of (a, b), less the prior's
+    shift = np.linalg.solve(precision, pull[..., None])[..., 0]  # (n, 2)
+    misfit = (residual**2).sum((1, 2)) / NOISE**2 - (pull * shift).sum(1)
+    evidence = -0.5 * (misfit + np.linalg.slogdet(precision)[1])
     return centre + np.einsum("ntcp,np->ntc", columns, prior_mean + shift), evidence
 
 

@@ -135,8 +135,11 @@ class Synthetic(Masked):
 
     # Model ----------------------------------------------------------------------------------------------------------
 
-    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
-        count = torch.randint(self.shown.start, self.shown.stop, (len(batch),), generator=generator)
+    def loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator
+    ) -> Tensor:
+        least, stop = self.shown.start, self.shown.stop
+        count = torch.randint(least, stop, (len(batch),), generator=generator)
         if self.shared_seed:
             hidden = batch.aux["rank"] >= count[:, None]
         else:

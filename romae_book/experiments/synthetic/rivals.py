@@ -10,20 +10,26 @@ from scipy.interpolate import CubicSpline
 from .data import GRIDS, NOISE, weights
 
 
-def posterior(noisy: np.ndarray, observed: np.ndarray, grid: str, at=None) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of the clean curve given the observed points, exactly: two arrays (n, Q).
+def posterior(
+    noisy: np.ndarray, observed: np.ndarray, grid: str, at=None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of the clean curve given the observed points, exactly: two
+    arrays (n, Q).
 
-    at: the Q times to predict at; by default the grid's. A series is linear in ten Gaussian heights, so it is a
-    Gaussian process with the kernel w(s) . w(t), and its posterior needs one 10 x 10 system:
+    at: the Q times to predict at; by default the grid's. A series is linear in ten
+    Gaussian heights, so it is a Gaussian process with the kernel w(s) . w(t), and its
+    posterior needs one 10 x 10 system:
 
-        precision = 1 + W_o' W_o / noise^2,   mean = w(t) . precision^-1 W_o' y_o / noise^2,
+        precision = 1 + W_o' W_o / noise^2
+        mean = w(t) . precision^-1 W_o' y_o / noise^2
         variance = w(t) . precision^-1 w(t)
     """
     W = weights(GRIDS[grid][0], grid)  # (T, 10)
     asked = W if at is None else weights(at, grid)  # (Q, 10)
     seen = W * observed[..., None]  # (n, T, 10)
     precision = np.eye(W.shape[1]) + seen.mT @ W / NOISE**2  # (n, 10, 10)
-    pull = (seen.mT @ np.where(observed, noisy, 0.0)[..., None]) / NOISE**2  # (n, 10, 1)
+    known = np.where(observed, noisy, 0.0)[..., None]
+    pull = (seen.mT @ known) / NOISE**2  # (n, 10, 1)
     mean = (asked @ np.linalg.solve(precision, pull))[..., 0]
     variance = np.einsum("qk,nkl,ql->nq", asked, np.linalg.inv(precision), asked)
     return mean, variance

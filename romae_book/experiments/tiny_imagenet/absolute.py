@@ -20,14 +20,19 @@ class AuthorsAbsolute(RoMAE):
         super().__init__(config)
         self.decoder.encoding = PositionEncoding(kind="none")  # codes are added to the mask tokens below
 
-    def forward(self, tokens: Tokens, where: Split, record: dict | None = None) -> Tensor:
-        """Predicted values of the hidden tokens, (B, M, P). tokens.positions (B, N, 1): k + 1."""
+    def forward(
+        self, tokens: Tokens, where: Split, record: dict | None = None
+    ) -> Tensor:
+        """Predicted values of the hidden tokens, (B, M, P). tokens.positions (B, N, 1):
+        k + 1."""
         check_shapes(self.config, tokens, record)
-        x, positions, _ = self.encoder(
-            take(tokens.values, where.visible), take(tokens.positions, where.visible), None, record
-        )
+        seen = (take(x, where.visible) for x in (tokens.values, tokens.positions))
+        x, positions, _ = self.encoder(*seen, None, record)
         hidden = take(tokens.positions, where.hidden)  # (B, M, 1)
-        code = self.config.positions.embedding(hidden - 1, self.config.decoder.dim)  # (B, M, E)
-        x = torch.cat((self.project(x).float(), self.mask_token + code), dim=1)  # (B, V' + M, E)
-        x = self.decoder(x, torch.cat((positions, hidden), dim=1), None, record, "decoder")
+        width = self.config.decoder.dim
+        code = self.config.positions.embedding(hidden - 1, width)  # (B, M, E)
+        x = (self.project(x).float(), self.mask_token + code)
+        x = torch.cat(x, dim=1)  # (B, V' + M, E)
+        positions = torch.cat((positions, hidden), dim=1)
+        x = self.decoder(x, positions, None, record, "decoder")
         return self.head(x[:, -hidden.shape[1] :])

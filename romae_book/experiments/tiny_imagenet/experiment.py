@@ -213,16 +213,17 @@ class TinyImageNet(Classification):
         )
 
     def positions(self) -> Tensor:
-        """(N, D) float64: row and column of every patch, in patches times `position_scale`; for the authors' absolute
-        encoding its number in the sequence, from 1."""
+        """(N, D) float64: row and column of every patch, in patches times `position_scale`;
+        for the authors' absolute encoding its number in the sequence, from 1."""
         if self.numbered:
             return torch.arange(1, self.grid**2 + 1, dtype=torch.float64)[:, None]
         row = torch.arange(self.grid, dtype=torch.float64) * self.position_scale
         return torch.cartesian_prod(row, row)
 
     def shown(self, batch: Tokens, device: torch.device, stage: str) -> Tokens:
-        """Pixels as standardised values: (B, N, 3 * patch_side ** 2). In fine-tuning augmented first, and thinned out.
-        Tokens that have values already stay as they are."""
+        """Pixels as standardised values: (B, N, 3 * patch_side ** 2). In fine-tuning
+        augmented first, and thinned out. Tokens that have values already stay as they
+        are."""
         if "image" not in batch.aux:
             return batch.to(device)
         image = batch.aux["image"]  # (B, 64, 64, 3) uint8
@@ -235,30 +236,43 @@ class TinyImageNet(Classification):
         if stage == "fine-tune" and self.seen_share < 1:
             count = max(1, round(self.seen_share * values.shape[1]))
             index = torch.rand(values.shape[:2]).argsort(1)[:, :count]  # (B, count)
-            batch = replace(batch, values=take(batch.values, index), positions=take(batch.positions, index))
+            batch = replace(
+                batch,
+                values=take(batch.values, index),
+                positions=take(batch.positions, index),
+            )
             values = take(values, to_device(index, device))
         return batch.to(device).with_values(standardised(values))
 
     def patches(self, image: Tensor, side: int, cut: int = 0) -> Tensor:
-        """Pictures (B, H, W, 3) as patches (B, N, 3 * patch_side ** 2): resized to so many pixels along a side, with
-        `cut` pixels cut off at the top and on the left, and at the bottom and on the right as many as then make no
-        whole patch."""
+        """Pictures (B, H, W, 3) as patches (B, N, 3 * patch_side ** 2): resized to so many
+        pixels along a side, with `cut` pixels cut off at the top and on the left, and at
+        the bottom and on the right as many as then make no whole patch."""
         if side != image.shape[1]:
             image = image.permute(0, 3, 1, 2).float()  # (B, 3, H, W)
-            image = F.interpolate(image, (side, side), mode="bilinear", antialias=True, align_corners=False)
+            image = F.interpolate(
+                image, (side, side), mode="bilinear", antialias=True, align_corners=False
+            )
             image = image.permute(0, 2, 3, 1)
         stop = side - (side - cut) % self.patch_side
-        return patchify(image[:, cut:stop, cut:stop], (self.patch_side, self.patch_side))[0]
+        square = (self.patch_side, self.patch_side)
+        return patchify(image[:, cut:stop, cut:stop], square)[0]
 
-    def at(self, tokens: Tokens, side: int, *, cut: int = 0, counted: bool = False) -> Tokens:
-        """The same pictures at another resolution, or cut off the grid: with values (n, N', P).
+    def at(
+        self, tokens: Tokens, side: int, *, cut: int = 0, counted: bool = False
+    ) -> Tokens:
+        """The same pictures at another resolution, or cut off the grid: with values
+        (n, N', P).
 
-        side     pixels along a side; a patch keeps its pixels, and so covers more of the picture, or less
+        side     pixels along a side; a patch keeps its pixels, and so covers more of the
+                 picture, or less
         cut      pixels to leave away at the top and on the left
-        counted  positions that count patches from 0, as an encoding for grids has it. Otherwise patches are where they
-                 are in the picture, in the units of training: no whole numbers, in general
+        counted  positions that count patches from 0, as an encoding for grids has it.
+                 Otherwise patches are where they are in the picture, in the units of
+                 training: no whole numbers, in general
 
-        For the authors' absolute encoding, positions are numbers in the sequence in any case.
+        For the authors' absolute encoding, positions are numbers in the sequence in any
+        case.
         """
         values = standardised(self.patches(tokens.aux["image"].cpu(), side, cut))
         grid = round(values.shape[1] ** 0.5)
@@ -266,13 +280,13 @@ class TinyImageNet(Classification):
         if self.numbered:
             positions = torch.arange(1, grid**2 + 1, dtype=torch.float64)[:, None]
         else:
-            if not counted:  # centres, in pixels of this resolution, then in patches of training's
+            if not counted:  # centres in pixels, then in patches of training's resolution
                 centre = cut + self.patch_side * (where + 0.5)
                 where = centre * self.side / side / self.patch_side - 0.5
             positions = torch.cartesian_prod(where, where) * self.position_scale
-        return Tokens(
-            values=values, positions=positions.expand(len(tokens), -1, -1), aux={"label": tokens.aux["label"].cpu()}
-        )
+        positions = positions.expand(len(tokens), -1, -1)
+        label = tokens.aux["label"].cpu()
+        return Tokens(values=values, positions=positions, aux={"label": label})
 
     # Model and loss -------------------------------------------------------------------------------------------------
 
@@ -280,10 +294,14 @@ class TinyImageNet(Classification):
         kind = AuthorsAbsolute if self.numbered else RoMAE
         return seeded_build(seed, lambda: kind(self.model_config(init="torch")))
 
-    def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
-        """Mean squared error of hidden patches, each by its own mean and deviation where `targets` says so."""
-        where = split(hide(batch.real, ratio=self.mask_ratio, generator=generator), batch.real)
-        batch, where = self.shown(batch, device_of(model), "pretrain"), where.to(device_of(model))
+    def pretrain_loss(
+        self, model: nn.Module, batch: Tokens, generator: torch.Generator
+    ) -> Tensor:
+        """Mean squared error of hidden patches, each by its own mean and deviation where
+        `targets` says so."""
+        hidden = hide(batch.real, ratio=self.mask_ratio, generator=generator)
+        where, device = split(hidden, batch.real), device_of(model)
+        batch, where = self.shown(batch, device, "pretrain"), where.to(device)
         loss = normalised_loss if self.targets == "patch" else reconstruction_loss
         return loss(model(batch, where), take(batch.values, where.hidden), None)
 
@@ -343,8 +361,10 @@ class TinyImageNet(Classification):
 
 
 def standardised(values: Tensor) -> Tensor:
-    """Patches (B, N, 3 * p ** 2) of levels from 0 to 255, colour by colour with ImageNet's mean and deviation."""
+    """Patches (B, N, 3 * p ** 2) of levels from 0 to 255, colour by colour with
+    ImageNet's mean and deviation."""
     deviation = torch.tensor(DEVIATION)
     colours = (1 / (255 * deviation), -torch.tensor(MEAN) / deviation)
-    scale, shift = (to_device(t, values.device).repeat(values.shape[-1] // 3) for t in colours)  # (P,)
+    pixels = values.shape[-1] // 3
+    scale, shift = (to_device(t, values.device).repeat(pixels) for t in colours)  # (P,)
     return torch.addcmul(shift, values.float(), scale)

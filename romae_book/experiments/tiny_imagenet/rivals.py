@@ -26,9 +26,12 @@ def features(pixels: np.ndarray) -> np.ndarray:
 
 
 def gradients(train: np.ndarray, label: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """Classes (m,) of test pictures, from training pictures (n, H, W, 3) uint8 and their classes (n,): linear
-    discriminant analysis (scikit-learn) of `features`. What it has to be told, how far to shrink covariances, follows
-    from the training set (Ledoit and Wolf, 2004). ImportError without scikit-learn or scikit-image."""
+    """Classes (m,) of test pictures, from training pictures (n, H, W, 3) uint8 and
+    their classes (n,): linear discriminant analysis (scikit-learn) of `features`.
+
+    What it has to be told, how far to shrink covariances, follows from the training set
+    (Ledoit and Wolf, 2004). ImportError without scikit-learn or scikit-image.
+    """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")

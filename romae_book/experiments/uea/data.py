@@ -381,24 +381,31 @@ def simulated(n: int, rng: np.random.Generator) -> Series:
 
 
 def kept(
-    series: Series, share: float, rng: np.random.Generator, whole: Callable[[float], int] = int
+    series: Series,
+    share: float,
+    rng: np.random.Generator,
+    whole: Callable[[float], int] = int,
 ) -> list[np.ndarray]:
-    """The steps of each case that are left when whole(share * T) of its T steps, drawn at random, are dropped; two
-    remain at least. whole: int cuts off, as the authors' code does, round rounds. ValueError for a share outside
-    [0, 1]."""
+    """The steps of each case that are left when whole(share * T) of its T steps, drawn
+    at random, are dropped; two remain at least.
+
+    whole: int cuts off, as the authors' code does, round rounds. ValueError for a share
+    outside [0, 1].
+    """
     if not 0 <= share <= 1:
         raise ValueError(f"share is {share}; it must lie in [0, 1]")
-    return [
-        np.sort(rng.permutation(len(v))[: max(2, len(v) - whole(share * len(v)))]).astype(np.int64)
-        for v in series.values
-    ]
+    steps = []
+    for values in series.values:
+        left = max(2, len(values) - whole(share * len(values)))
+        steps.append(np.sort(rng.permutation(len(values))[:left]).astype(np.int64))
+    return steps
 
 
 def tokens(series: Series, steps: list[np.ndarray]) -> Tokens:
     """The given steps of each case, one token for each: all its channels.
 
-    Tokens: values (n, N, C); positions (n, N, 1) the step's number; padding at the end where cases differ in length;
-    aux: label (n,) the class.
+    Tokens: values (n, N, C); positions (n, N, 1) the step's number; padding at the end
+    where cases differ in length; aux: label (n,) the class.
     """
     samples = [
         (torch.from_numpy(value[at]), torch.from_numpy(at).double()[:, None])
