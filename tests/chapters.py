@@ -10,7 +10,7 @@ from conftest import ROOT
 
 NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 
-# Parameters that make a chapter's own run small. Every chapter is here: test_notebooks compares.
+# Parameters that make a chapter's own run small. Every chapter is here: test_chapters compares.
 SMALL = {
     "00_fifteen_minutes": {"n_train": 640},
     "01_rope": {"tokens": 12},
