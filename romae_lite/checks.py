@@ -1,5 +1,8 @@
-"""What arguments have to be: one function for each kind, so that messages agree. They name the argument, its value and
-what would be right; TypeError for what is of the wrong kind, ValueError for the rest."""
+"""Argument validation, and the one door for arrays.
+
+Each helper raises TypeError for a wrong type and ValueError for a wrong value, and names
+the argument, its value and what is accepted.
+"""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -36,26 +39,101 @@ def number(name: str, value: Any, right: Callable[[float], bool], what: str) -> 
 
 
 def choice(name: str, value: Any, allowed: Iterable) -> None:
-    if not any(value is one or (isinstance(value, type(one)) and value == one) for one in allowed):
-        raise ValueError(f"{name} is {value!r}; choose one of {', '.join(map(str, allowed))}")
+    if not any(
+        value is one or (isinstance(value, type(one)) and value == one) for one in allowed
+    ):
+        options = ", ".join(map(str, allowed))
+        raise ValueError(f"{name} is {value!r}; choose one of {options}")
 
 
 def kind(name: str, value: Any, wanted: type | UnionType) -> None:
     if not isinstance(value, wanted):
-        raise TypeError(f"{name} is {value!r}; it must be of type {getattr(wanted, '__name__', wanted)}")
+        wanted = getattr(wanted, "__name__", wanted)
+        raise TypeError(f"{name} is {value!r}; it must be of type {wanted}")
+
+
+def array(name: str, value: Any) -> np.ndarray:
+    """Read anything array-like as a plain NumPy array, in native byte order.
+
+    Takes lists, tensors, columns of tables and masked arrays. Masked entries become
+    missing: None, or NaT among dates. Lists that mix text and numbers keep their types.
+    Long doubles become float64. The dtype is otherwise the caller's to check.
+
+    Raises TypeError for complex numbers, structured arrays, ragged lists, and tensors
+    that are not dense (sparse, nested, quantised) or without data (meta).
+    """
+    torch = sys.modules.get("torch")
+    if torch and isinstance(value, torch.Tensor):
+        value = _dense(name, value).detach().cpu()
+        if value.dtype == torch.bfloat16:  # which NumPy does not know
+            value = value.float()
+        value = value.resolve_neg().numpy()
+    if isinstance(value, np.ma.MaskedArray):
+        value = _unmasked(value)
+    mixed = isinstance(value, list | tuple)
+    try:
+        found = np.asarray(value)
+        if mixed and found.dtype.kind in "US" and not all(isinstance(v, str) for v in value):
+            found = np.array(value, dtype=object)  # NumPy would make text of the numbers
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"{name} is no array ({error})") from error
+    if found.dtype.kind in "cV":
+        what = "complex" if found.dtype.kind == "c" else f"an array of {found.dtype}"
+        raise TypeError(f"{name} is {what}; it must be real: give each part a channel")
+    if found.dtype == np.longdouble:
+        return found.astype(np.float64)
+    return found.astype(found.dtype.newbyteorder("="), copy=False)
+
+
+def _unmasked(value: np.ma.MaskedArray) -> np.ndarray:
+    if not np.ma.is_masked(value):
+        return value.data
+    if value.dtype.kind in "Mm":
+        return value.filled(value.dtype.type("NaT"))
+    return np.where(np.ma.getmaskarray(value), None, value.data.astype(object))
+
+
+def _dense(name: str, value: "torch.Tensor") -> "torch.Tensor":  # noqa: F821
+    """The tensor, if its numbers can be read one by one."""
+    import torch
+
+    if value.is_complex():
+        raise TypeError(f"{name} is complex; it must be real: give each part a channel")
+    if value.is_nested or value.layout != torch.strided:
+        raise TypeError(f"{name} is a sparse or nested tensor; give a dense one")
+    if value.is_quantized or value.device.type == "meta":
+        what = "quantised" if value.is_quantized else "on the device 'meta', without data"
+        raise TypeError(f"{name} is {what}; give a tensor of ordinary numbers")
+    if value.dtype.itemsize == 1 and value.is_floating_point():
+        raise TypeError(f"{name} is {value.dtype}; give 16 bits or more")
+    return value
 
 
 def tensor(name: str, value: Any) -> "torch.Tensor":  # noqa: F821
-    """A tensor as it is, a numpy array as a copy. Complex numbers and all else are refused."""
+    """Read a tensor (as it is) or a NumPy array of numbers (as a copy).
+
+    Raises ValueError for a mask that hides something, TypeError for everything else that
+    is not a dense array of real numbers.
+    """
     import torch  # here, as it takes its time and drawing needs none
 
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        value = torch.from_numpy(np.array(value, dtype=value.dtype.newbyteorder("="), order="C"))  # FITS is big-endian
+    found = f"a {type(value).__name__}"
+    if isinstance(value, np.ndarray):
+        if np.ma.is_masked(value):
+            hidden = f"{np.ma.getmaskarray(value).sum()} of {value.size} entries"
+            raise ValueError(
+                f"{name} is a masked array that hides {hidden}; leave them out, or pad"
+            )
+        found, value = f"an array of {value.dtype}", array(name, value)
+        if value.dtype.kind in "fiub":
+            value = torch.from_numpy(np.array(value, order="C"))
     if not isinstance(value, torch.Tensor):
-        found = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
         raise TypeError(f"{name} is {found}; it must be a tensor or a numpy array of numbers")
-    if value.is_complex():
-        raise TypeError(f"{name} is complex; it must be real: give real and imaginary part a channel each")
+    value = _dense(name, value)
+    if value.dtype in (torch.uint16, torch.uint32, torch.uint64):  # few operations know them
+        value = value.long()
+        if (value < 0).any():
+            raise ValueError(f"{name} holds a number beyond 2^63; it must be below")
     return value
 
 
@@ -63,4 +141,5 @@ def shapes(right: bool, what: str, **tensors: Any) -> None:
     """`what` completes the sentence: they must ..."""
     if not right:
         found = (f"{name} is {t.dtype} of shape {tuple(t.shape)}" for name, t in tensors.items())
-        raise ValueError(f"{', '.join(found)}; {'they' if len(tensors) > 1 else 'it'} must {what}")
+        they = "they" if len(tensors) > 1 else "it"
+        raise ValueError(f"{', '.join(found)}; {they} must {what}")

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from conftest import made_up_record
 
 from romae_book.lab import records
-from romae_lite.io import atomic_write
+from romae_lite.io import atomic_write, parse_json, parsing, read
 
 
 def folder(path: Path) -> set[str]:
@@ -22,7 +23,36 @@ def test_writes_and_overwrites(tmp_path):
         atomic_write(path, content)
         assert path.read_bytes() == content
     assert folder(path.parent) == {"file.bin"}
-    assert path.stat().st_mode & 0o777 == 0o644  # not mkstemp's 0600: others may read results
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_modes_are_those_of_umask_and_of_the_old_file(tmp_path, umask):
+    path = tmp_path / "file"
+    before = os.umask(umask)
+    try:
+        atomic_write(path, b"one")
+        assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+        path.chmod(0o640)
+        atomic_write(path, b"two")
+        assert path.stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
+    assert folder(tmp_path) == {"file"}
+
+
+def test_what_is_no_readable_file_is_named(tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # which would wait for ever
+    (tmp_path / "large").write_bytes(b"[1]" * 100)
+    (tmp_path / "twice").write_text('{"a": {"b": 1, "b": 2}}')
+    (tmp_path / "deep").write_text("[" * 200_000)
+    for path, reason in (("pipe", "pipe"), ("", "folder"), ("large", "300 bytes"), ("twice", "'b'"), ("deep", "")):
+        path = tmp_path / path
+        limit = 200 if path.name == "large" else 10**6
+        with pytest.raises(ValueError, match=f"{re.escape(str(path))} is no record .*{reason}"):
+            with parsing(path, "record"):
+                parse_json(read(path, limit))
+    with pytest.raises(FileNotFoundError), parsing(tmp_path / "none", "record"):
+        read(tmp_path / "none", 1)
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
