@@ -16,7 +16,7 @@ from romae_book.experiments.uea.data import SETS
 
 SCRIPTS = {
     "physionet": (), "uea": SETS, "elasticc": ("--partition", "--download"), "esc50": ("esc10_flac16k",),
-    "librispeech": ("--seconds",), "audioset": ("--segments",), "tiny_imagenet": (),
+    "lightcurves": ("eros1", "mallorn"), "librispeech": ("--seconds",), "audioset": ("--segments",), "tiny_imagenet": (),
 }  # and options of its own
 
 
