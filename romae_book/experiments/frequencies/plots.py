@@ -1,0 +1,65 @@
+"""Figures of chapter 04."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from romae_book import figures
+from romae_book.figures import COLOURS, INK
+
+from .data import TOP
+
+
+@figures.style()
+def error_by_scale(by_scale: Mapping[float, Sequence], best: float, zero: float) -> Figure:
+    """by_scale: records by the factor on the times. best, zero: errors of the best predictor and of predicting zero."""
+    fig, ax = plt.subplots(figsize=(6.4, 3.1))
+    values = {scale: [run.metrics["mse_clean"] for run in runs] for scale, runs in by_scale.items()}
+    for scale, several in values.items():
+        ax.plot([scale] * len(several), several, "o", color=COLOURS["blue"], mfc="none", ls="none")
+    ax.plot(list(values), list(map(np.mean, values.values())), color=COLOURS["blue"], label="RoMAE, mean over seeds")
+    ax.axhline(best, color=COLOURS["vermillion"], ls="--", lw=1.4, label="best possible")
+    ax.axhline(zero, color=INK, ls=":", lw=1, label="predicting zero")
+    ax.set(xscale="log", yscale="log", xlabel="factor on the times", ylabel="MSE to the clean curve")
+    ax.set_xticks(list(values), [f"× {scale:g}" for scale in values])
+    ax.minorticks_off()
+    ax.legend()
+    return fig
+
+
+@figures.style()
+def neighbours(rates: np.ndarray) -> Figure:
+    """How far each pair can set the scores of two neighbours apart; rates in radians per unit."""
+    fig, ax = plt.subplots(figsize=(6.4, 3.0))
+    for delta, label, dash in ((1.0, "neighbours 1 apart", "-"), (0.01, "100 points in [0, 1]", "--")):
+        ax.plot(2 * np.pi / rates, 2 * np.sin(rates * delta / 2), "o", ms=3.5, ls=dash, label=label, color=INK)
+    ax.set(xscale="log", yscale="log", xlabel="wavelength of the pair, units", ylabel="largest difference / w")
+    ax.legend()
+    return fig
+
+
+@figures.style()
+def live_run(history: Sequence[Mapping], live: Mapping[str, float], baselines: Mapping[str, float],
+             scale: float) -> Figure:
+    """Left, the learning curve; right, errors at every frequency: live and baselines are metrics."""
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.2))
+    blue, orange = COLOURS["blue"], COLOURS["vermillion"]
+    for key, dash, label in (
+        ("loss", "-", "training, hidden points"), ("valid_mse_clean", ":", "validation, clean curve"),
+    ):
+        entries = [e for e in history if key in e]
+        left.plot([e["step"] for e in entries], [e[key] for e in entries], color=blue, ls=dash, label=label)
+    left.set(xlabel="step", ylabel="mean squared error", yscale="log")
+    left.legend(fontsize=8.5)
+    hertz = np.arange(TOP + 1)
+    for metrics, suffix, look in (
+        (live, "", {"color": blue, "ls": "-", "label": f"RoMAE, live, × {scale:g}"}),
+        (baselines, "_harmonic", {"color": orange, "ls": "--", "label": "best possible"}),
+        (baselines, "_zero", {"color": INK, "ls": ":", "lw": 1, "label": "predicting zero"}),
+    ):
+        right.plot(hertz, [metrics[f"mse_clean_{f}hz{suffix}"] for f in hertz], **look)
+    right.set(xlabel="frequency, Hz", ylabel="mean squared error, clean curve", yscale="log")
+    right.legend(fontsize=8.5)
+    return fig
