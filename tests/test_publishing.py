@@ -11,9 +11,11 @@ import tarfile
 import tomllib
 import zipfile
 
+import check_jsonschema
 import pytest
 import yaml
 from address import current, text_files
+from click.testing import CliRunner
 from conftest import ROOT
 
 import romae_lite
@@ -58,6 +60,16 @@ def test_wheel_and_sdist_hold_every_file_of_the_package(dist):
         inside = {name.partition("/")[2] for name in archive.getnames()}
     assert files - inside == set() and {"pyproject.toml", "README.md", "LICENSE"} <= inside
     assert wheel.stat().st_size < 5_000_000
+
+
+@pytest.mark.slow
+def test_an_editable_install_finds_both_packages(dist, tmp_path):
+    """It puts the checkout on the path, where setuptools would otherwise map the packages of the wheel alone."""
+    code = f"from setuptools.build_meta import build_editable; build_editable({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=dist[0], check=True, capture_output=True)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+        (path,) = [name for name in archive.namelist() if name.endswith(".pth")]
+        assert archive.read(path).decode().strip() == str(dist[0])
 
 
 @pytest.mark.slow
@@ -106,9 +118,8 @@ def test_zenodo_and_citation_say_the_same(project):
 )
 def test_files_for_github_have_its_form(schema, files):
     assert files
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *files]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    done = CliRunner().invoke(check_jsonschema.main, ["--builtin-schema", schema, *map(str, files)])
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.stem)
@@ -126,16 +137,36 @@ def test_what_workflows_run_is_there(path):
                 assert done.returncode == 0, done.stderr
 
 
-STEPS = (".ci/run test", "build", "lab.cards dist", "make book", "gh release")  # load() asks for the weights
+def jobs(path) -> dict[str, dict]:
+    flow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {name: {"permissions": flow["permissions"]} | job for name, job in flow["jobs"].items()}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.stem)
+def test_jobs_have_no_more_rights_than_they_need(path):
+    """Actions are pinned, code of the repository runs where nothing may be written, and no token lies about."""
+    for used in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8")):
+        assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", used), used
+    for name, job in jobs(path).items():
+        used = [step["uses"].split("@")[0] for step in job["steps"] if "uses" in step]
+        if "write" in job["permissions"].values():
+            assert set(used) <= {"actions/download-artifact", "actions/deploy-pages"}, name
+        checkouts = [step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")]
+        assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+STEPS = ("make address", ".ci/run test", "build", "cards dist", "make book")
 
 
 def test_a_release_is_made_of_a_tag_after_all_checks():
-    flow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
-    assert flow[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads "on" so
-    (job,) = flow["jobs"].values()
-    runs = [step.get("run", "") for step in job["steps"]]
+    path = ROOT / ".github" / "workflows" / "release.yml"
+    triggers = yaml.safe_load(path.read_text(encoding="utf-8"))[True]  # YAML 1.1 reads "on" so
+    assert triggers == {"push": {"tags": ["v*"]}}
+    build, release = jobs(path).values()
+    runs = [step.get("run", "") for step in build["steps"]]
     order = [next(i for i, run in enumerate(runs) if word in run) for word in STEPS]
     assert order == sorted(order)
+    assert release["needs"] == "build" and "gh release" in release["steps"][-1]["run"]
 
 
 EXAMPLES = [
