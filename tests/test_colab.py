@@ -6,19 +6,20 @@ again would take minutes and prove nothing more. GitHub's `colab` job has Colab'
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
-import time
 
 import nbformat
 import pytest
-from chapters import NOTEBOOKS
+from address import change, version
 from conftest import ROOT
 
 pytestmark = [pytest.mark.weekly, pytest.mark.slow, pytest.mark.book]
 
 STUB = "import google.colab"  # as Colab's kernel does before the first cell
+URL = "https://github.com/someone/book"
 
 
 @pytest.fixture
@@ -33,65 +34,58 @@ def colab(tmp_path):
     folder = tmp_path / "content"
     folder.mkdir()
     git = tmp_path / "gitconfig"
-    url = "https://github.com/romae-lite/romae-lite"
-    git.write_text(f'[url "{ROOT.as_uri()}"]\n    insteadOf = {url}\n[safe]\n    directory = *\n')
+    git.write_text(f'[url "{(tmp_path / "published").as_uri()}"]\n    insteadOf = {URL}\n[safe]\n    directory = *\n'
+                   "[user]\n    name = A\n    email = a@b\n")
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "ROMAE_UNCOMMITTED")}
     environment |= {
-        "GIT_CONFIG_GLOBAL": str(git),
-        "PATH": f"{home / 'bin'}:{environment['PATH']}",
-        "OMP_NUM_THREADS": "1",
+        "GIT_CONFIG_GLOBAL": str(git), "PATH": f"{home / 'bin'}:{environment['PATH']}", "OMP_NUM_THREADS": "1",
     }
 
-    def run(*command):
-        done = subprocess.run(
-            [home / "bin" / "python", *command], cwd=folder, env=environment, capture_output=True, text=True
-        )
+    def run(*command, at=folder):
+        done = subprocess.run(command, cwd=at, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
         return done.stdout
 
-    run.folder = folder
-    run.packages = lambda: {
-        p["name"].lower().replace("_", "-"): p["version"] for p in json.loads(run("-m", "pip", "list", "--format=json"))
-    }
+    run.folder, run.python = folder, home / "bin" / "python"
     return run
 
 
-def nothing_replaced(before: dict, after: dict) -> None:
-    before.pop("romae-lite", None), after.pop("romae-lite", None)
-    assert before == after
+def packages(colab) -> dict[str, str]:
+    listed = json.loads(colab(colab.python, "-m", "pip", "list", "--format=json"))
+    return {p["name"].lower().replace("_", "-"): p["version"] for p in listed if "romae" not in p["name"].lower()}
 
 
-def test_from_a_wheel(colab, tmp_path):
-    before = colab.packages()
-    subprocess.run([sys.executable, *"-m pip wheel -q --no-deps --no-build-isolation -w".split(), tmp_path, ROOT],
-                   check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    colab("-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(wheel))
-    colab("-m", "pip", "install", "-q", "romae-lite")  # what it requires is there
-    nothing_replaced(before, colab.packages())
-    where = colab("-c", "import romae_lite; print(romae_lite.__file__)").strip()
-    assert where.startswith(str(tmp_path / "env"))
-    colab("-m", "romae_lite", "run", "spirals", "--preset", "quick", "--seeds", "0", "--set", "epochs=1")
+@pytest.mark.parametrize("address", [None, URL])
+def test_the_set_up_cell_as_it_stands(colab, tmp_path, address):
+    """From an archive of this commit, or from its tag once there is an address: then the whole chapter with one epoch,
+    a widget, and both packages from what the cell fetched."""
+    published, chapter = tmp_path / "published", colab.folder / "chapter.ipynb"
+    colab("git", "clone", "-q", ROOT, published, at=tmp_path)
+    if address:
+        change(published, address)
+        colab("git", "commit", "-qam", "The address", at=published)
+        colab("git", "tag", f"v{version(published)}", at=published)
+    else:
+        archive = "git archive --format=zip --prefix=romae-lite/ HEAD -o".split()
+        colab(*archive, colab.folder / "romae-lite.zip", at=published)
+    shutil.copy(published / "notebooks" / "05_spirals.ipynb", chapter)
+    notebook, before = nbformat.read(chapter, as_version=4), packages(colab)
+    probe = ("import ipywidgets, romae_lite, romae_book.figures as f", "print('FROM', romae_lite.__file__, f.__file__)",
+             "ipywidgets.IntSlider()")
+    notebook.cells.append(nbformat.v4.new_code_cell("\n".join(probe)))
+    nbformat.write(notebook, chapter)
+    papermill = "-m papermill --no-progress-bar chapter.ipynb out.ipynb -p epochs 1 --kernel python3"
+    colab(colab.python, *papermill.split())
+    text, home = (colab.folder / "out.ipynb").read_text(), colab.folder / "romae-lite"
+    assert f"FROM {home}/romae_lite/__init__.py {home}/romae_book/figures.py" in text
+    assert "application/vnd.jupyter.widget-view+json" in text
+    assert packages(colab) == before
+    assert colab(colab.python, "-c", "import romae_book; print(romae_book.__path__[0])").strip() == f"{home}/romae_book"
 
 
-def test_the_set_up_cell_as_it_stands(colab, tmp_path):
-    """From a clone; then the whole chapter with one epoch, and a widget."""
-    before = colab.packages()
-    notebook = nbformat.read(NOTEBOOKS["05_spirals"], as_version=4)
-    probe = "import ipywidgets, romae_lite\nprint('FROM', romae_lite.__file__)\nipywidgets.IntSlider()"
-    notebook.cells.append(nbformat.v4.new_code_cell(probe))
-    cell = next(c for c in notebook.cells if c.cell_type == "code")
-    head, tail = cell.source.split("\nfrom dataclasses", 1)
-    cell.source = (
-        f"import time; began = time.time()\n{head}\nprint('TOOK', time.time() - began)\nfrom dataclasses{tail}"
-    )
-    nbformat.write(notebook, colab.folder / "chapter.ipynb")
-    began = time.time()
-    colab(
-        "-m", "papermill", "--no-progress-bar", "chapter.ipynb", "out.ipynb", "-p", "epochs", "1", "--kernel", "python3"
-    )
-    text = (colab.folder / "out.ipynb").read_text()
-    assert "FROM " + str(colab.folder / "romae-lite") in text and "application/vnd.jupyter.widget-view+json" in text
-    took = float(text.split("TOOK ")[1].split("\\n")[0])
-    print(f"the set-up cell took {took:.0f} s, the whole chapter {time.time() - began:.0f} s")
-    nothing_replaced(before, colab.packages())
+def test_a_chapter_without_its_archive_says_what_to_do(colab):
+    chapter = nbformat.read(ROOT / "notebooks" / "05_spirals.ipynb", as_version=4)
+    cells = [next(cell for cell in chapter.cells if cell.cell_type == "code")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=chapter.metadata), colab.folder / "chapter.ipynb")
+    with pytest.raises(AssertionError, match="romae-lite"):
+        colab(colab.python, *"-m papermill --no-progress-bar chapter.ipynb out.ipynb --kernel python3".split())
