@@ -1,0 +1,91 @@
+"""Figures of chapter 08."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from romae_book import figures
+from romae_book.figures import COLOURS
+
+BLUE, GREY, ORANGE, PURPLE = (COLOURS[name] for name in ("blue", "grey", "vermillion", "purple"))
+OTHERS = {"ridge": ("green", "s"), "Kalman": ("vermillion", "D")}  # by the first word of the label
+
+
+@figures.style()
+def errors(rows: Mapping[str, ArrayLike], printed: float) -> Figure:
+    """rows: mean squared errors, one or several, by who makes them. printed: the paper's number."""
+    fig, ax = plt.subplots(figsize=(7.4, 3.3))
+    for y, (label, values) in enumerate(rows.items()):
+        values = np.atleast_1d(values)
+        colour, mark = OTHERS.get(label.split()[0], ("blue", "o"))
+        papers = label.startswith("paper's settings") or "Table 15" in label
+        look = {"color": COLOURS[colour], "mfc": COLOURS[colour] if papers else "none"}
+        ax.plot(1e3 * values, np.full(len(values), y), mark, ms=5, ls="none", **look)
+    for times, dash, words in ((1, "-", "Table 5, RoMAE as printed"), (10, "--", "the same times ten")):
+        ax.axvline(1e3 * times * printed, color=PURPLE, lw=1.4, ls=dash, label=words)
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set(xscale="log", xlabel="mean squared error × 10⁻³, one mark per run", ylim=(len(rows) - 0.5, -0.5))
+    fig.legend(loc="outside lower center", ncols=2)
+    return fig
+
+
+@figures.style()
+def frames_of_a_clip(frames: np.ndarray, share: np.ndarray) -> Figure:
+    """frames (n, 576) of one clip, share (n,) of the picture that the noise leaves."""
+    fig, axes = plt.subplots(2, 8, figsize=(8, 2.7))
+    last = len(frames) - 1
+    for ax, slot in zip(axes.flat, np.linspace(min(3, last), last, 16).astype(int), strict=True):
+        ax.imshow(frames[slot].reshape(24, 24), cmap="gray", vmin=0, vmax=255)
+        ax.set_title(f"{share[slot]:.2f}", fontsize=9)
+        ax.set(xticks=[], yticks=[])
+        ax.grid(visible=False)
+    return fig
+
+
+@figures.style()
+def pixels(values: np.ndarray, scalings: Mapping[str, tuple[float, float]]) -> Figure:
+    """Histograms of grey values in [0, 1] less a level and over a spread."""
+    fig, axes = plt.subplots(1, len(scalings), figsize=(7.6, 2.6))
+    for ax, (label, (level, spread)) in zip(axes, scalings.items(), strict=True):
+        ax.hist((values - level) / spread, 40, color=GREY, density=True)
+        ax.set(xlabel="pixel as the model sees it", yscale="log")
+        ax.set_title(f"{label}: mean {level:.4f}, std {spread:.4f}", fontsize=9)
+    axes[0].set_ylabel("density")
+    return fig
+
+
+@figures.style()
+def learning_curve(history: Sequence[Mapping], kalman: float, batch: int) -> Figure:
+    """kalman: the error of the Kalman smoother on the test clips."""
+    fig, ax = plt.subplots()
+    figures.learning_curve(history, keys=("loss", "valid_mse"), ax=ax)
+    for line, words in zip(ax.lines, ("loss on training clips", "error on validation clips"), strict=True):
+        line.set(label=words, color=BLUE)
+    ax.axhline(kalman, label="Kalman smoother, test clips", color=ORANGE, lw=1.2, ls="--")
+    ax.set(ylabel="mean squared error", xlabel=f"step ({batch} clips each)")
+    ax.legend()
+    return fig
+
+
+def look(label: str) -> dict:
+    """Return how a line is drawn. The mark says where the answer is read, the dash how pixels are scaled."""
+    mark = next((m for words, m in (("[CLS]", "o"), ("own token", "s")) if label.startswith(words)), "D")
+    dash = "-" if "authors' pixels" in label else "--" if "true pixels" in label else ":"
+    return {"color": BLUE, "marker": mark, "ls": dash, "mfc": BLUE if "Table 15" in label else "none", "lw": 1.6}
+
+
+@figures.style()
+def error_by_frame(groups: Mapping[str, Sequence[Mapping]]) -> Figure:
+    """groups: arrays of runs by setting. Error against the share that is left, and against the frame's number."""
+    fig, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), sharey=True)
+    for label, several in groups.items():
+        for ax, key, x in ((axes[0], "by_share", np.arange(10) / 10 + 0.05), (axes[1], "by_number", np.arange(100))):
+            mean = np.nanmean([arrays[key] for arrays in several], axis=0)
+            ax.plot(x, mean, label=label.split(" (")[0], markevery=max(1, len(x) // 10), **look(label))
+    axes[0].set(xlabel="share of the picture left", ylabel="mean squared error", yscale="log")
+    axes[1].set(xlabel="number of the frame")
+    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return fig
