@@ -79,10 +79,9 @@ class Picture:
     def html(self) -> str:
         """Self-contained: the SVG, and behind it the PNG, which shows only where a sanitiser has taken the SVG away."""
         alt, image = escape(self.alt), base64.b64encode(self.png).decode()
-        role, drawn = (
-            f'role="img" aria-label="{alt}"',
-            f'{self.svg}<img alt="{alt}" src="data:image/png;base64,{image}">',
-        )
+        role, drawn = f'role="img" aria-label="{alt}"', self.svg
+        if self.png:
+            drawn += f'<img alt="{alt}" src="data:image/png;base64,{image}">'
         if self.caption:  # which a role "img" around it would hide from screen readers
             below = f"<figcaption>{figure_number(self.number)}{escape(self.caption)}</figcaption>"
             role, drawn = "", f"<div {role}>{drawn}</div>{below}"
@@ -96,18 +95,20 @@ class Picture:
         return {"text/html": self.html(), "image/png": png, "text/plain": f"<Picture: {self.alt}>"}
 
 
-def render(fig: Figure, alt: str, caption: str = "", number: str = "") -> Picture:
+def render(fig: Figure, alt: str, caption: str = "", number: str = "", raster: bool = True) -> Picture:
     """The figure as a `Picture`; the same figure gives the same bytes. ``alt`` says in words what is to be seen, the
-    caption (plain text) what it means."""
+    caption (plain text) what it means. raster: whether the PNG goes along, which takes longer than the rest."""
     kind("fig", fig, Figure)
     if not isinstance(alt, str) or not alt.strip():
         raise ValueError(f"alt is {alt!r}; describe in a sentence what the figure shows")
     vector, pixels, small = io.StringIO(), io.BytesIO(), io.BytesIO()
     with style():
         fig.savefig(vector, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
-        fig.savefig(pixels, format="png", dpi=110, facecolor="white", metadata={"Software": None})
-    # A palette of 64 colours is plenty for lines and text and makes the file a third as large.
-    Image.open(pixels).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+        if raster:
+            fig.savefig(pixels, format="png", dpi=110, facecolor="white", metadata={"Software": None})
+            # A palette of 64 colours is plenty for lines and text and makes the file a third as large.
+            image = Image.open(pixels).convert("RGB").quantize(64, dither=Image.Dither.NONE)
+            image.save(small, format="png", optimize=True)
     return Picture(svg=inline(vector.getvalue()), png=small.getvalue(), alt=alt.strip(), caption=caption, number=number)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -69,8 +68,9 @@ def test_a_wish_to_stop_ends_the_training_and_keeps_the_model():
     assert watch.stopped and len(watch.history) == 3 and not net.training
     last = watch.history[-1]
     assert f"step {last['step']} of {last['steps']}" in watch.words.value and f"{last['loss']:.4g}" in watch.words.value
-    (drawn,) = re.findall(r'<path d="(M[^"]*L[^"]*)"', watch.curve.value)
-    assert drawn.count("L") == 2  # three entries
+    (line,) = watch.figure(["loss"], last["steps"]).axes[0].lines
+    assert line.get_xydata().tolist() == [[e["step"], e["loss"]] for e in watch.history]
+    assert 'aria-label="Learning curve: loss' in watch.curve.value and "<svg" in watch.curve.value
     assert watch.hint.value == "stopped"
 
 
@@ -105,11 +105,28 @@ def test_a_moved_observation_moves_the_curve(patch, spread):
     rest = [0, 1, 3, 4]
     without = Tokens(values=moved.values[:, rest], positions=moved.positions[:, rest])
     assert torch.equal(panel.predicted, interpolate(net, without, at)[0])
-    assert "4 of 5 observations" in panel.picture.value and panel.picture.value.count("<polygon") == patch * spread
+    assert "4 of 5 observations" in panel.picture.value and "<svg" in panel.picture.value
+    ax = panel.figure().axes[0]
+    curves, seen, hidden, chosen = (ax.lines[i::4] for i in range(4))
+    assert len(curves) == patch and len(ax.collections) == patch * spread  # bands
+    for c in range(patch):
+        assert np.array_equal(curves[c].get_ydata(), panel.predicted[:, c])
+        assert np.array_equal(seen[c].get_xydata(), torch.stack((moved.positions[0, rest, 0],
+                                                                 moved.values[0, rest, c].double()), 1))
+        assert hidden[c].get_xydata().tolist() == chosen[c].get_xydata().tolist() == [
+            [panel.time.value, pytest.approx(panel.values[c].value if c == patch - 1 else float(moved.values[0, 2, c]))]
+        ]
     panel.back.click()
     assert torch.equal(panel.predicted, interpolate(net, one, at)[0])
     panel.sample.value = 0
     assert panel.point.max == 7 and torch.equal(panel.tokens.values, given.values[:1])
+
+
+def test_a_spiral_is_a_curve_in_the_plane():
+    panel = live.Panel(model(2), series(7, patch=2), plane=True)
+    ax = panel.figure().axes[0]
+    assert np.array_equal(ax.lines[0].get_xydata(), panel.predicted) and ax.get_aspect() == 1
+    assert np.array_equal(ax.lines[1].get_xydata(), panel.tokens.values[0])
 
 
 def test_the_last_observation_stays():
@@ -126,6 +143,7 @@ def test_the_last_observation_stays():
         (lambda: live.Panel(torch.nn.Linear(2, 2), series(4)), "model is Linear.* must be of type RoMAE"),
         (lambda: live.Panel(model(), series(4), 1), "sample is 1; tokens hold 1"),
         (lambda: live.Panel(model(5), series(4, patch=5)), "a token holds 5 numbers"),
+        (lambda: live.Panel(model(), series(4), plane=True), "a token holds 1 numbers; a panel draws two in the plane"),
     ],
 )
 def test_bad_calls_are_named(call, message):
@@ -194,11 +212,11 @@ def test_in_jupyterlab_training_stops_and_the_curve_follows(browser, lab, tmp_pa
         page.get_by_text("Run", exact=True).first.click()
         page.get_by_text("Run All Cells", exact=True).click()
         page.wait_for_function("document.body.innerText.match(/step [1-9][0-9,]* of 1,600,000/)")  # it is at work
-        assert page.locator("svg[aria-label^='Learning curve']").count() == 1
+        assert page.locator("[aria-label^='Learning curve'] svg").count() == 1
         page.locator('[data-command="notebook:interrupt-kernel"], [title^="Interrupt the kernel"]').first.click()
         ended = r"document.body.innerText.match(/ended after \d+ steps/)"
         page.wait_for_function(ended)  # by the button: it would go on for hours
-        curve = page.locator("svg[aria-label^='Curve of the model']")
+        curve = page.locator("[aria-label^='Curve of the model'] svg")
         curve.wait_for()
         before = curve.inner_html()
         handle = page.locator(".widget-slider [role=slider], .noUi-handle").nth(
@@ -208,7 +226,7 @@ def test_in_jupyterlab_training_stops_and_the_curve_follows(browser, lab, tmp_pa
         for _ in range(20):
             page.keyboard.press("ArrowRight")
         page.wait_for_function(
-            "b => document.querySelector(\"svg[aria-label^='Curve of the model']\").innerHTML != b", arg=before
+            "b => document.querySelector(\"[aria-label^='Curve of the model'] svg\").innerHTML != b", arg=before
         )
         page.screenshot(path=tmp_path / "lab.png")
     finally:

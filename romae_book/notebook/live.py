@@ -1,6 +1,6 @@
 """In a running kernel: training that is watched and can be stopped, and a model whose observations can be moved.
 
-    from romae_lite import live
+    from romae_book.notebook import live
 
     with live.monitor() as watch:  # a learning curve; the kernel's stop button ends it
         fit(model, train, loss, recipe, seed=0, log=watch.log, stop=watch.stop)
@@ -11,27 +11,28 @@ notebook; where a tool executes it (nbconvert, papermill, nbval) nothing is show
 goes through. The environment variable ROMAE_LIVE, 1 or 0, decides instead.
 """
 
-import math
 import os
 import signal
 import threading
 from dataclasses import replace
-from html import escape
 
+import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from romae_lite.checks import kind, whole
 from romae_lite.model import RoMAE, interpolate
 from romae_lite.tokens import Tokens
 from romae_lite.training import Interrupted
 
+from .. import figures
+
 ASKED = 200  # places between the first and the last observation at which a panel asks
-COLOURS = ("#0072b2", "#c04f00", "#007a59", "#a8437b")  # of channels, as the book has them
-WIDTH, HEIGHT, LEFT, FOOT = 560, 240, 56, 30  # pixels of a drawing
+COLOURS = tuple(figures.COLOURS.values())[:4]  # of channels
 
 
 def attended() -> bool:
-    """Whether somebody sits at this notebook: its frontend can be asked for input, which no tool that executes can."""
+    """True if somebody sits at this notebook: its frontend can be asked for input, which no tool that executes can."""
     if wish := os.environ.get("ROMAE_LIVE"):
         return wish == "1"
     try:
@@ -42,45 +43,8 @@ def attended() -> bool:
         return False
 
 
-def _widgets():
-    try:
-        import ipywidgets
-    except ImportError as error:
-        raise ImportError(
-            "romae_book.notebook.live draws with ipywidgets, which is missing here: pip install ipywidgets"
-        ) from error
-    return ipywidgets
-
-
-def _drawing(lines, low: float, high: float, left: float, right: float, words: str, *, log: bool = False,
-             areas=(), dots=(), marked=None) -> str:
-    """An SVG of lines [(colour, name, [(x, y), ...])], areas [(colour, [(x, y), ...])] and dots [(colour, x, y)]."""
-    scale = math.log10 if log else float
-    low, high = scale(low), scale(high)
-    if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
-    across = lambda x: LEFT + (WIDTH - LEFT - 8) * (x - left) / ((right - left) or 1)  # noqa: E731
-    up = lambda y: HEIGHT - FOOT - (HEIGHT - FOOT - 24) * (scale(y) - low) / (high - low)  # noqa: E731
-    path = lambda points: "M" + "L".join(f"{across(x):.1f} {up(y):.1f}" for x, y in points)  # noqa: E731
-    parts = [f'<polygon points="{path(p)[1:].replace("L", " ")}" fill="{c}" opacity=".18"/>' for c, p in areas if p]
-    for i in range(4):
-        value = low + (high - low) * i / 3
-        y, shown = HEIGHT - FOOT - (HEIGHT - FOOT - 24) * i / 3, 10**value if log else value
-        parts.append(f'<path d="M{LEFT} {y:.0f}H{WIDTH - 8}" stroke="currentColor" opacity=".15"/>'
-                     f'<text x="{LEFT - 6}" y="{y + 4:.0f}" text-anchor="end">{shown:.3g}</text>')
-        x = left + (right - left) * i / 3
-        parts.append(f'<text x="{across(x):.0f}" y="{HEIGHT - 10}" text-anchor="middle">{x:.4g}</text>')
-    for i, (colour, name, points) in enumerate(lines):
-        if points:
-            parts.append(f'<path d="{path(points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="{LEFT + 150 * i}" y="13" fill="{colour}" font-weight="600">{escape(name)}</text>')
-    for j, (colour, x, y) in enumerate(dots):
-        r = 7 if j in (marked or ()) else 4
-        parts.append(f'<circle cx="{across(x):.1f}" cy="{up(y):.1f}" r="{r}" fill="{colour}"/>')
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" aria-label="{escape(words, quote=True)}" '
-        f'style="max-width:100%;font:11px system-ui,sans-serif" fill="currentColor">{"".join(parts)}</svg>'
-    )
+def _html(fig: Figure, alt: str) -> str:
+    return figures.render(fig, alt, raster=False).html()
 
 
 class Monitor:
@@ -95,7 +59,8 @@ class Monitor:
     def __init__(self, show: bool | None = None):
         self.history, self.stopped, self.widget = [], False, None
         if attended() if show is None else show:
-            widgets = _widgets()
+            import ipywidgets as widgets
+
             self.words, self.curve = widgets.HTML("waiting for the first entry"), widgets.HTML()
             self.hint = widgets.HTML("to end the training: ■, interrupt the kernel")
             self.widget = widgets.VBox([self.words, self.curve, self.hint])
@@ -114,22 +79,21 @@ class Monitor:
         """For ``fit(log=...)``: keeps the entry and draws."""
         self.history.append(entry)
         if self.widget:
-            self._draw()
+            keys = [key for key in entry if key == "loss" or key.startswith("valid_")][:3]
+            done, steps = entry["step"], entry.get("steps", entry["step"])
+            numbers = [f"{key.replace('_', ' ')} {entry[key]:.4g}" for key in keys]
+            words = [f"step {done:,} of {steps:,}", *numbers, f"{entry.get('seconds', 0):.0f} s"]
+            alt = f"Learning curve: {numbers[0]} after {done} of {steps} steps"
+            self.curve.value = _html(self.figure(keys, steps), alt)
+            self.words.value = " · ".join(words)
 
-    def _draw(self) -> None:
-        last, keys = self.history[-1], [k for k in self.history[-1] if k == "loss" or k.startswith("valid_")][:3]
-        steps = last.get("steps", last["step"])
-        self.words.value = (
-            f"step {last['step']:,} of {steps:,} · "
-            + " · ".join(f"{escape(k.replace('_', ' '))} {last[k]:.4g}" for k in keys)
-            + f" · {last.get('seconds', 0):.0f} s"
-        )
-        found = {k: [(e["step"], e[k]) for e in self.history if k in e] for k in keys}
-        values = [y for points in found.values() for _, y in points]
-        log = min(values) > 0
-        lines = [(c, k.replace("_", " "), found[k]) for c, k in zip(COLOURS, keys, strict=False)]
-        said = f"Learning curve: {keys[0]} {last[keys[0]]:.4g} after {last['step']} of {steps} steps"
-        self.curve.value = _drawing(lines, min(values), max(values), 0, steps, said, log=log)
+    @figures.style()
+    def figure(self, keys: list[str], steps: int) -> Figure:
+        fig = Figure(figsize=(6.4, 2.8))
+        values = [entry[key] for entry in self.history for key in keys if key in entry]
+        ax = figures.learning_curve(self.history, keys, ax=fig.subplots(), log=min(values) > 0)
+        ax.set_xlim(0, steps)
+        return fig
 
     def __enter__(self):
         if self.widget:
@@ -149,42 +113,39 @@ class Monitor:
         return isinstance(error, Interrupted) and self.stopped
 
 
-def monitor(show: bool | None = None) -> Monitor:
-    """A `Monitor` for one training. show: whether to draw; by default where somebody sits at the notebook."""
-    return Monitor(show)
+monitor = Monitor  # of one training. show: whether to draw; by default where somebody sits at the notebook
 
 
 class Panel:
     """A sample's observations with a slider for the time and for each value of one of them, and the model's curve.
 
     The data given stay as they are; `tokens` (1, n, P) are the observations as they have been moved, `predicted`
-    (200, P), or (200, 2 P) of a model with spread, what the model says at `at` (200, 1). `widget` shows them.
+    (200, P), or (200, 2 P) of a model with spread, what the model says at `at` (200, 1). `widget` shows them: over
+    time, or in the plane of the two numbers of a token.
     """
 
-    def __init__(self, model: RoMAE, tokens: Tokens, sample: int = 0):
+    def __init__(self, model: RoMAE, tokens: Tokens, sample: int = 0, plane: bool = False):
         kind("model", model, RoMAE)
         kind("tokens", tokens, Tokens)
         whole("sample", sample, 0)
+        patch = tokens.values.shape[-1]
         if tokens.positions.shape[-1] != 1:
             raise ValueError(f"tokens have {tokens.positions.shape[-1]} axes of position; a panel draws over one, time")
         if sample >= len(tokens):
             raise ValueError(f"sample is {sample}; tokens hold {len(tokens)}, counted from 0")
-        if tokens.values.shape[-1] > len(COLOURS):
-            raise ValueError(f"a token holds {tokens.values.shape[-1]} numbers; a panel draws up to {len(COLOURS)}")
-        self.model, self.all, widgets = model, tokens.to("cpu"), _widgets()
-        wide = {
-            "layout": widgets.Layout(width="34em"),
-            "style": {"description_width": "9em"},
-            "continuous_update": True,
-        }
-        self.sample = widgets.IntSlider(value=sample, max=len(tokens) - 1, description="Sample", **wide)
-        self.point = widgets.IntSlider(value=1, min=1, max=1, description="Observation", **wide)
-        self.time = widgets.FloatSlider(description="Its position", readout_format=".3g", **wide)
-        self.values = [
-            widgets.FloatSlider(description=f"Its value {i + 1}" if tokens.values.shape[-1] > 1 else "Its value",
-                                readout_format=".3g", **wide)
-            for i in range(tokens.values.shape[-1])
-        ]
+        if patch > len(COLOURS) or (plane and patch != 2):
+            most = "two in the plane" if plane else f"up to {len(COLOURS)}"
+            raise ValueError(f"a token holds {patch} numbers; a panel draws {most}")
+        import ipywidgets as widgets
+
+        self.model, self.all, self.plane = model, tokens.to("cpu"), plane
+        look = {"layout": widgets.Layout(width="34em"), "style": {"description_width": "9em"}}
+        names = ["Its value"] if patch == 1 else [f"Its value {i + 1}" for i in range(patch)]
+        self.sample = widgets.IntSlider(value=sample, max=len(tokens) - 1, description="Sample", **look)
+        self.point = widgets.IntSlider(value=1, min=1, max=1, description="Observation", **look)
+        self.time, *self.values = (
+            widgets.FloatSlider(description=name, readout_format=".3g", **look) for name in ("Its position", *names)
+        )
         self.shown = widgets.Checkbox(value=True, description="the model sees it", indent=False)
         self.back = widgets.Button(description="Put all back", icon="undo")
         self.picture, self._busy = widgets.HTML(), False
@@ -239,48 +200,48 @@ class Panel:
         self._predict()
 
     def _predict(self) -> None:
-        seen = replace(
-            self.tokens, values=self.tokens.values[:, self.kept], positions=self.tokens.positions[:, self.kept]
-        )
-        self.predicted = interpolate(self.model, seen, self.at)[0]
-        self._draw()
+        values, positions = self.tokens.values[:, self.kept], self.tokens.positions[:, self.kept]
+        self.predicted = interpolate(self.model, replace(self.tokens, values=values, positions=positions), self.at)[0]
+        alt = f"Curve of the model through {int(self.kept.sum())} of {len(self.kept)} observations"
+        self.picture.value = _html(self.figure(), alt)
 
-    def _draw(self) -> None:
-        patch, at = self.tokens.values.shape[-1], self.at[:, 0].tolist()
-        mean, along = self.predicted[:, :patch].double(), lambda column: list(zip(at, column.tolist(), strict=True))
-        areas, (low, high) = [], self.ends[1]
-        if self.predicted.shape[1] > patch:  # two standard deviations
-            wide = 2 * (0.5 * self.predicted[:, patch:].double()).exp()
-            top, foot = mean + wide, mean - wide
-            low, high = min(low, float(foot.min())), max(high, float(top.max()))
-            areas = [
-                (COLOURS[c], [*along(top[:, c]), *reversed(along(foot[:, c]))])
-                for c in range(patch)
-            ]
-        low, high = min(low, float(mean.min())), max(high, float(mean.max()))
-        lines = [
-            (COLOURS[c], f"value {c + 1}" if patch > 1 else "the model's curve", along(mean[:, c]))
-            for c in range(patch)
-        ]
-        n, dots = len(self.kept), []
-        for c in range(patch):
-            for i in range(n):
-                colour = COLOURS[c] if self.kept[i] else "#9aa5b1"
-                dots.append((colour, float(self.tokens.positions[0, i, 0]), float(self.tokens.values[0, i, c])))
-        marked = {c * n + self.point.value - 1 for c in range(patch)}
-        words = f"Curve of the model through {int(self.kept.sum())} of {n} observations"
-        self.picture.value = _drawing(lines, low, high, *self.ends[0], words, areas=areas, dots=dots, marked=marked)
+    @figures.style()
+    def figure(self) -> Figure:
+        values, positions = self.tokens.values[0].numpy(), self.tokens.positions[0, :, 0].numpy()
+        at, kept, patch = self.at[:, 0].numpy(), self.kept.numpy(), values.shape[1]
+        mean, log_variance = np.split(self.predicted.double().numpy(), [patch], axis=1)  # the latter may be empty
+        fig = Figure(figsize=(4.6, 4.6) if self.plane else (6.4, 3.0))
+        ax = fig.subplots()
+        if self.plane:
+            pairs = [(mean.T, values.T)]
+            ax.set(xlabel="value 1", ylabel="value 2", xlim=self.ends[1], ylim=self.ends[1], aspect="equal")
+        else:
+            pairs = [(np.stack((at, mean[:, c])), np.stack((positions, values[:, c]))) for c in range(patch)]
+            ax.set(xlabel="position", ylabel="value")
+        for c, (curve, points) in enumerate(pairs):
+            several = len(pairs) > 1
+            ink = {"color": COLOURS[c] if several else figures.INK, "ls": "none"}
+            ax.plot(*curve, color=COLOURS[c], ls="-", label=f"value {c + 1}" if several else "the model's curve")
+            ax.plot(*points[:, kept], "o", **ink)
+            ax.plot(*points[:, ~kept], "o", mfc="none", **ink)
+            ax.plot(*points[:, [self.point.value - 1]], "o", ms=11, mfc="none", **ink)  # the one that is moved
+            if log_variance.size and not self.plane:
+                wide = 2 * np.exp(0.5 * log_variance[:, c])  # two standard deviations
+                ax.fill_between(at, curve[1] - wide, curve[1] + wide, color=COLOURS[c], alpha=0.18, linewidth=0)
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(pairs))
+        return fig
 
 
-def panel(model: RoMAE, tokens: Tokens, sample: int = 0, show: bool | None = None) -> Panel | None:
+def panel(model: RoMAE, tokens: Tokens, sample: int = 0, show: bool | None = None, plane: bool = False) -> Panel | None:
     """Show a `Panel` over the model, and return it; None where nobody sits at the notebook.
 
     tokens: (B, N) samples with one axis of position and up to four numbers in a token. sample: the one to open with.
+    plane: draw the two numbers of a token against each other, not both against the position.
     """
     if not (attended() if show is None else show):
         return None
     from IPython.display import display
 
-    made = Panel(model, tokens, sample)
+    made = Panel(model, tokens, sample, plane)
     display(made.widget)
     return made
