@@ -421,8 +421,8 @@ SAID = (
         lambda: every(PHYSIONET, lambda m: m["mae"] < m["mae_linear"] and abs(m["mae"] - m["mae_boosted"]) < 0.005),
     ),
     (
-        "notebooks/07_physionet.ipynb",
-        "the trees are ahead of it ",
+        "romae_book/notebook/physionet.py",
+        "the trees are ahead of ",
         lambda: mean("physionet small mae") > mean("physionet small mae", "mae_boosted"),
     ),
     (
