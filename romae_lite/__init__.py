@@ -9,15 +9,16 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "tokens": ("Tokens", "collate", "patchify"),
-    "series.table": ("from_table", "Scale"),
+    "series.table": ("from_table",),
     "masking": ("hide",),
     "rope": ("PositionEncoding",),
     "model": ("ModelConfig", "Size", "size", "RoMAE", "RoMAEPredictor", "interpolate", "save"),
     "training": ("Recipe", "fit"),
-    "series.units": ("suggest_unit",),
+    "series.units": ("suggest_unit", "Scale"),
     "zoo": ("load", "card"),
     "series.fill": ("fill",),
-    "series.estimators": ("Interpolator", "Classifier"),
+    "series.interpolator": ("Interpolator",),
+    "series.classifier": ("Classifier",),
 }
 __all__ = [name for names in _HOMES.values() for name in names]  # noqa: PLE0605
 

@@ -13,7 +13,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
-from romae_lite.series.estimators import Classifier, Interpolator, _given, _held_out, _series, _statistics, gaps
+from romae_lite.series.classifier import Classifier, describe
+from romae_lite.series.estimator import read_series
+from romae_lite.series.interpolator import Interpolator, draw_gaps, hold_out
 from romae_lite.tokens import collate
 
 TINY = dict(size="16x1x1x32", batch=16, verbose=False, device="cpu")
@@ -119,7 +121,7 @@ def test_long_series_are_held_out_as_they_are_trained_on():
 def test_what_the_report_is_of_was_learnt_from_by_nobody(count):
     x = torch.arange(12.0, dtype=torch.float64)[:, None]
     series = [(torch.full((12, 1), float(i)), x + 100 * i) for i in range(count)]
-    train, choose, report, _ = _held_out(series, 0, 96)
+    train, choose, report, _ = hold_out(series, 0, 96)
     learnt = {float(t) for _, where in train for t in where[:, 0]}
     asked = [{float(t) for _, (_, where) in part for t in where[:, 0]} for part in (choose, report)]
     assert learnt and all(asked) and not learnt & asked[1] and not asked[0] & asked[1]
@@ -134,8 +136,9 @@ def test_what_the_report_is_of_was_learnt_from_by_nobody(count):
 def test_the_band_holds_its_share_of_the_points_that_it_was_calibrated_on():
     tokens, scale = romae.from_table(waves(40, np.random.default_rng(0)), **NAMES)
     model = Interpolator(steps=40, **TINY).fit(tokens, scale)
-    choose = _held_out(_series(model.standard_.stated(tokens, scale)), model.seed, model.window)[1]
-    z = np.concatenate([np.abs(y - mean) / deviation for y, mean, deviation in model._answers(choose)])
+    choose = hold_out(model.scale_.convert(*read_series(tokens)), model.seed, model.window)[1]
+    truth, mean, deviation = model._graded(choose)
+    z = np.abs(truth - mean) / deviation
     assert np.mean(z <= 1) == pytest.approx(0.6827, abs=1.5 / len(z))  # as near as so many points can be
 
 
@@ -222,7 +225,7 @@ def test_a_channel_without_values_takes_the_level_of_the_others_if_it_was_theirs
 
 def test_gaps_hide_what_they_should():
     batch = collate([(np.zeros((n, 1)), np.arange(n, dtype=float)[:, None]) for n in (20, 12, 2) * 20])
-    hidden = gaps(batch, torch.Generator().manual_seed(0))
+    hidden = draw_gaps(batch, torch.Generator().manual_seed(0))
     assert not (hidden & ~batch.real).any()
     assert (hidden.any(1) & (batch.real & ~hidden).any(1)).all()
     edges = hidden[::3, :20].int().diff(dim=1).abs().sum(1)  # a stretch has two edges at most
@@ -240,15 +243,15 @@ def test_saved_is_the_same(tmp_path, table, fitted):
         again.predict(at=AT)
     with pytest.raises(ValueError, match="carries no series"):
         again.score()
-    with pytest.raises(ValueError, match="is no saved Classifier, but Interpolator"):
+    with pytest.raises(ValueError, match="is no saved Classifier .it is a Interpolator"):
         Classifier.load(tmp_path / "gaps.safetensors")
-    with pytest.raises(ValueError, match="is a folder; name the file in it"):
+    with pytest.raises(ValueError, match="is no saved Interpolator .* is a folder"):
         Interpolator.load(tmp_path)
 
 
 def test_what_cannot_be_asked_is_said(table, fitted):
     model, tokens, scale = fitted
-    with pytest.raises(ValueError, match="scale is given, but X is None; give both"):
+    with pytest.raises(ValueError, match="scale is given, but X is None"):
         model.predict(scale=scale, at=AT)
     plain = Interpolator(steps=2, **TINY).fit(kinds_of(20)[0])
     with pytest.raises(ValueError, match="X has no series of two values or more"):
@@ -261,7 +264,7 @@ def kinds_of(n: int) -> tuple[list, np.ndarray]:
     return [(t, np.sin(t / (2 if i % 2 else 5) + i)) for i in range(n)], np.array(["slow", "fast"])[np.arange(n) % 2]
 
 
-@pytest.mark.parametrize("broken", ["masked_loss", "_straight"])  # in training, and in the report
+@pytest.mark.parametrize("broken", ["masked_loss", "draw_straight"])  # in training, and in the report
 def test_a_fit_that_is_broken_off_leaves_nothing_that_answers(monkeypatch, broken):
     series, _ = kinds_of(20)
     model = Interpolator(steps=2, **TINY).fit(series)
@@ -269,7 +272,7 @@ def test_a_fit_that_is_broken_off_leaves_nothing_that_answers(monkeypatch, broke
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"romae_lite.series.estimators.{broken}", stop)
+    monkeypatch.setattr(f"romae_lite.series.interpolator.{broken}", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit([(t, 100 * v) for t, v in series])
     for ask in (model.summary, model.score, lambda: model.predict(at=[3.5])):
@@ -394,7 +397,7 @@ def test_what_the_simple_method_looks_at():
     v, x = torch.tensor([[1.0], [5.0], [2.0], [7.0]]), torch.tensor([[10.0, 0], [11, 1], [12, 0], [14, 0]])
     expected = [[4, 3, 10 / 3, np.std([1, 2, 7]), 1 - 10 / 3, 7 - 10 / 3, 2 - 10 / 3, 3, 1, 5, *[0] * 5]]
     expected += [[0, 1, 1, *[0] * 5, *[0] * 7]]
-    np.testing.assert_allclose(_statistics([(v, x), (v[:1], x[:1])], 2), expected, rtol=1e-6)
+    np.testing.assert_allclose(describe([(v, x), (v[:1], x[:1])], 2), expected, rtol=1e-6)
 
 
 EXPECTED = {
@@ -442,7 +445,7 @@ def test_scikit_learn_s_conventions(estimator):
             "X has 3 values in 1 series; 20 are needed",
         ),
         (lambda t, s: Interpolator().fit([np.arange(3)]), r"X\[0\] is a ndarray; it must be a pair"),
-        (lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]), r"X\[0\] has an infinite value"),
+        (lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]), r"X\[0\]\[1\] of row 1 is infinite"),
         (lambda t, s: Classifier().fit(np.ones((4, 3)), [0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
         (lambda t, s: Interpolator().fit(t, 3), "scale is 3; it must be of type"),
         (
@@ -463,7 +466,7 @@ def test_scikit_learn_s_conventions(estimator):
         (lambda t, s: Interpolator().fit([(np.arange(9), np.ones(9)), ([], [])]), r"X\[1\] has no value; leave it out"),
         (
             lambda t, s: Interpolator().fit([(DAYS, np.ones(9)), (np.arange(9), np.ones(9))]),
-            r"X\[1\], its times, are numbers; those of X\[0\] are dates",
+            r"X\[1\]\[0\] are numbers; the times of X\[0\] are dates",
         ),
         (lambda t, s: Interpolator().fit(with_channels(-1.0)), "holds no numbers of channels"),
         (lambda t, s: Interpolator().fit(with_channels(0.5)), "holds no numbers of channels"),
@@ -477,15 +480,15 @@ def test_bad_calls_are_named(fitted, call, said):  # DAYS and with_channels stan
 @pytest.mark.parametrize(
     "call, said",
     [
-        (lambda m, t, s: m.predict(t, at=AT, id=3), "scale is None, but the model was fitted with one"),
+        (lambda m, t, s: m.predict([(AT, AT)], at=AT), "channel '0' is unknown; the model has y"),
         (lambda m, t, s: m.predict(at=AT, id="w3", channel="x"), "channel is 'x'"),
         (lambda m, t, s: m.predict(at=["noon"], id="w3"), "at of row 0 is 'noon'"),
         (lambda m, t, s: m.predict(at=[np.nan], id="w3"), "at of row 0 is missing"),
         (lambda m, t, s: m.predict(at=5.0, id="w3"), r"at has shape \(\)"),
-        (lambda m, t, s: m.predict(at=[], id="w3"), "at holds no time"),
+        (lambda m, t, s: m.predict(at=[], id="w3"), "at is empty"),
         (
             lambda m, t, s: m.predict(at=[pd.Timestamp("2024-01-01")], id="w3"),
-            "at are dates; the table's times are numbers",
+            "at are dates; those of the data are numbers",
         ),
     ],
 )
@@ -514,7 +517,7 @@ def test_a_model_is_asked_in_the_kind_of_times_and_values_that_it_was_fitted_to(
         with pytest.raises(ValueError, match="X has 2 values a token; the model was fitted to 1"):
             asked.predict([(t, np.stack((v, v), 1)) for t, v in dated])
         assert asked.predict(dated).shape == (20,)
-    with pytest.raises(TypeError, match="at are numbers; the times of the fit are dates"):
+    with pytest.raises(TypeError, match="at are numbers; those of the data are dates"):
         Interpolator(steps=2, **TINY).fit(dated).predict(at=[1.5])
 
 
@@ -541,10 +544,10 @@ def test_a_level_far_from_zero_is_no_loss():
     t = np.arange(200.0)
     y = 1e8 + np.sin(t / 3)
     near, far = (Interpolator(steps=20, **TINY).fit([(t, v)]) for v in (y - 1e8, y))
-    assert far.standard_.deviation[0, 0] == pytest.approx(np.sin(t / 3).std(), rel=1e-6)
+    assert far.scale_.deviation[0, 0] == pytest.approx(np.sin(t / 3).std(), rel=1e-6)
     for m in (far.predict(at=[50.5, 77.5])[0], far.predict([(t, y)], at=[50.5, 77.5])[0]):
         np.testing.assert_allclose(m - 1e8, near.predict(at=[50.5, 77.5])[0], atol=1e-3)
-    assert (Interpolator(steps=1, **TINY).fit([(t, np.full(200, 16.7))]).standard_.deviation == 1).all()
+    assert (Interpolator(steps=1, **TINY).fit([(t, np.full(200, 16.7))]).scale_.deviation == 1).all()
 
 
 def test_masked_values_of_pairs_are_no_measurements():
@@ -553,7 +556,7 @@ def test_masked_values_of_pairs_are_no_measurements():
     found = [Interpolator(steps=1, **TINY).fit([p]).predict(at=[3.5, 7.0]) for p in ((t, y), (np.arange(31), masked))]
     np.testing.assert_array_equal(*found)
     rows = np.ma.masked_array([[1, 2, -9999], [3, 4, 5]], [[0, 0, 1], [0, 0, 0]])
-    assert _given(rows, None).values[..., 0].tolist() == [[1, 2, 0], [3, 4, 5]] and _given(rows, None).lengths[0] == 2
+    assert [values[:, 0].tolist() for values, _ in read_series(rows)[0]] == [[1, 2], [3, 4, 5]]
 
 
 def test_rows_that_lack_some_of_their_values_are_counted():
@@ -583,18 +586,29 @@ def test_a_class_that_is_missing_is_none(y, classes, labelled):
 def test_dates_of_pairs_may_have_any_resolution():
     when = np.datetime64("2024-01-01") + np.arange(60) * np.timedelta64(1, "D")
     model = Interpolator(steps=1, **TINY).fit([(when.astype("datetime64[ns]"), np.sin(np.arange(60.0)))])
-    assert model.standard_.unit == 86_400
+    assert model.scale_.unit == 86_400
     asked = [model.predict(at=when[3:5].astype(f"datetime64[{unit}]")) for unit in ("D", "us")]
     np.testing.assert_array_equal(*asked)
 
 
-def test_a_subset_needs_a_scale_of_its_own(fitted):
-    """Ids and first times go by a series' number: with the scale of all the answer would be another series'."""
+def test_a_subset_knows_its_scale(fitted):
+    """Ids and first times go by a series' number; the scale of all the table that is given beside is not needed."""
     model, tokens, scale = fitted
-    with pytest.raises(ValueError, match="X has 35 series, scale 40"):
-        model.predict(tokens[5:], scale, at=AT, id="w5")
-    with pytest.raises(ValueError, match="X has 35 series, scale 40"):
-        Interpolator(**TINY).fit(tokens[5:], scale)
+    expected = model.predict(at=AT, id="w7")
+    for given in (None, scale):
+        np.testing.assert_allclose(model.predict(tokens[5:], given, at=AT, id="w7"), expected, atol=1e-6)
+        with pytest.raises(ValueError, match="id is 'w3'; choose one of w5"):
+            model.predict(tokens[5:], given, at=AT, id="w3")
+    again = Interpolator(steps=1, **TINY).fit(tokens[5:])
+    assert again.report_["series"] == 35 and again.scale_.unit == scale.unit
+
+
+def test_tokens_without_a_scale_take_the_one_that_is_given(fitted):
+    model, tokens, scale = fitted
+    bare = romae.Tokens(values=tokens.values, positions=tokens.positions, pad=tokens.pad)
+    np.testing.assert_array_equal(model.predict(bare, scale, at=AT), model.predict(at=AT))
+    with pytest.raises(ValueError, match="scale has 40 samples, 1 channels; X has 3, 1"):
+        model.predict(bare[:3], scale, at=AT)
 
 
 def test_ids_and_unknown_classes_come_as_numpy_and_pandas_have_them(table):
@@ -618,8 +632,9 @@ def test_the_unit_is_a_channel_s_own_without_a_scale_as_with_one():
     when = 5.0 * np.arange(60)
     frame = {"t": np.concatenate((when, when + 0.01)), "c": np.repeat(["a", "b"], 60), "y": np.sin(np.arange(120.0))}
     columns = dict(time="t", value="y", channel="c")
-    model = Interpolator(steps=1, **TINY).fit(romae.from_table(frame, unit=1.0, **columns)[0])
-    assert model.standard_.unit == pytest.approx(5.0)
+    tokens = romae.from_table(frame, unit=1.0, **columns)[0]
+    model = Interpolator(steps=1, **TINY).fit(romae.Tokens(values=tokens.values, positions=tokens.positions))
+    assert model.scale_.unit == pytest.approx(5.0)
     assert romae.from_table(frame, **columns)[1].unit == pytest.approx(5.0)
 
 

@@ -155,7 +155,7 @@ def test_times_of_a_table_with_a_zone_are_asked_with_one():
             for times in (asked, list(asked), asked.tz_convert("UTC"), pd.Series(asked), pa.array(asked)):
                 assert one.positions(0, times).tolist() == [[2.0], [3.0]]
             for naive in (asked.tz_localize(None), asked.tz_localize(None).to_numpy(), [datetime.date(2024, 3, 1)]):
-                with pytest.raises(TypeError, match="times have no time zone, the table's times have one"):
+                with pytest.raises(TypeError, match="times have no time zone, those of the data have one"):
                     one.positions(0, naive)
             with pytest.raises(TypeError, match="times are numbers"):
                 one.positions(0, [1.0])
@@ -165,9 +165,9 @@ def test_times_of_a_table_with_a_zone_are_asked_with_one():
 
 def test_dates_are_asked_by_dates_and_numbers_by_numbers():
     dated = from_table({"when": np.array(["2024-01-01", "2024-01-02"], "datetime64[s]"), "x": [1.0, 2.0]}, **WHEN)[1]
-    with pytest.raises(TypeError, match="times are numbers; the table's times are dates"):
+    with pytest.raises(TypeError, match="times are numbers; those of the data are dates"):
         dated.positions(0, [1.0])
-    with pytest.raises(TypeError, match="times are dates; the table's times are numbers"):
+    with pytest.raises(TypeError, match="times are dates; those of the data are numbers"):
         from_table({"when": [0.0, 1.0], "x": [1.0, 2.0]}, **WHEN)[1].positions(0, [datetime.datetime(2024, 1, 1)])
 
 

@@ -1,24 +1,217 @@
-"""In which unit positions should be given: the rule of chapter 04, with its reasons."""
+"""Units: what one unit of position should be, and what a table's numbers were."""
 
 import math
 import textwrap
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from ..checks import number, whole
+from .. import checks
 from ..rope import frequencies
+from .columns import check_dates, check_zone, read_numbers, to_seconds
+
+Series = list[tuple[Tensor, Tensor]]  # of each: values (N, P) and positions (N, D)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scale:
+    """The units of tokens: turns values and times of a table into the numbers that a
+    model sees, and back. `Tokens.scale` holds it; `from_table` makes it.
+
+    Attributes
+    ----------
+    ids : tuple of hashable
+        Names of the B samples, in the order of the tokens.
+    start : array of float, (B,)
+        Time of position 0 of each sample: its first. For dates, in seconds after
+        `since`.
+    unit : float
+        Time of one unit of position; for dates in seconds.
+    channels : tuple of str
+        Names of the C channels, in the order of their numbers.
+    mean, deviation : array of float, (C,) or (C, P)
+        Of each channel, in the table's units: tokens hold (value - mean) / deviation.
+    labels : tuple of hashable
+        Names of the classes, in the order of their numbers.
+    dates : bool or None
+        True if times are dates; None if nobody knows.
+    since : datetime64 or None
+        The date from which `start` counts.
+    zoned : bool
+        True if the dates have a time zone.
+    notes : tuple of str
+        What was done to the table, in sentences.
+    plain : bool
+        True if numbers are as they were given: nothing was standardised.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For units or deviations that are not positive, and for lengths that disagree.
+    """
+
+    ids: tuple[Hashable, ...]
+    start: np.ndarray
+    unit: float
+    channels: tuple[str, ...]
+    mean: np.ndarray
+    deviation: np.ndarray
+    labels: tuple[Hashable, ...] = ()
+    dates: bool | None = False
+    since: np.datetime64 | None = None
+    zoned: bool = False
+    notes: tuple[str, ...] = ()
+    plain: bool = False
+
+    def __post_init__(self):
+        checks.number("unit", self.unit, lambda v: v > 0, "be positive")
+        for name in ("start", "mean", "deviation"):
+            numbers = read_numbers(name, getattr(self, name))
+            least = "positive and finite" if name == "deviation" else "finite"
+            if not (numbers > 0 if name == "deviation" else np.isfinite(numbers)).all():
+                raise ValueError(f"{name} is {numbers.tolist()}; it must be {least}")
+            object.__setattr__(self, name, numbers)
+        checks.kind("dates", self.dates, bool | None)
+        count = len(self.channels)
+        right = self.mean.shape == self.deviation.shape and self.mean.ndim in (1, 2)
+        if not (right and 0 < count == len(self.mean) and self.mean.size):
+            raise ValueError(
+                f"mean has shape {self.mean.shape}, deviation {self.deviation.shape}; "
+                f"of {count} channels they must be ({count},) or ({count}, P)"
+            )
+        if self.start.shape != (len(self.ids),):
+            raise ValueError(
+                f"start has shape {self.start.shape}; there are {len(self.ids)} ids"
+            )
+
+    def __getitem__(self, rows: Any) -> "Scale":
+        """Return the scale of some samples: a slice, array or tensor of numbers."""
+        rows = rows.cpu().numpy() if isinstance(rows, Tensor) else rows
+        rows = np.arange(len(self.ids))[rows]
+        ids = tuple(self.ids[i] for i in rows)
+        return replace(self, ids=ids, start=self.start[rows])
+
+    @property
+    def origin(self) -> np.ndarray:
+        """First time of each sample, (B,). For dates in seconds since 1970, which
+        float64 keeps to a microsecond."""
+        if self.since is None:
+            return self.start
+        return self.start + to_seconds("since", [self.since])[0]
+
+    def positions(
+        self, sample: int, times: Any, channel: str | None = None, name: str = "times"
+    ) -> Tensor:
+        """Return times of one sample as positions of its tokens.
+
+        Parameters
+        ----------
+        sample : int
+            Its number, from 0.
+        times : array_like, (M,)
+            Numbers, or dates where the table has dates.
+        channel : str, optional
+            Which channel, if there are several.
+        name : str
+            What errors call the times.
+
+        Returns
+        -------
+        Tensor of float64, (M, 1) or (M, 2)
+            With the channel's number if there are several.
+
+        Raises
+        ------
+        TypeError
+            For numbers where the table has dates, or the other way round; for dates
+            without a time zone where the table has one.
+        """
+        checks.whole("sample", sample, 0)
+        if sample >= len(self.ids):
+            raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
+        when, dates = to_seconds(name, times, self.since)
+        check_dates(name, dates, "those of the data", self.dates)
+        check_zone(name, times, "those of the data", self.zoned)
+        at = (when - self.start[sample]) / self.unit
+        if len(self.channels) == 1:
+            return torch.from_numpy(at)[:, None]
+        number = np.full(len(at), float(self.number(channel)))
+        return torch.from_numpy(np.stack((at, number), axis=-1))
+
+    def values(self, standardised: Any, channel: str | None = None) -> np.ndarray:
+        """Return standardised numbers, of any shape, in the units of a channel."""
+        c = 0 if len(self.channels) == 1 else self.number(channel)
+        numbers = np.asarray(standardised, dtype=np.float64)
+        return numbers * self.deviation[c] + self.mean[c]
+
+    def number(self, channel: str | None) -> int:
+        """Return the number of a channel."""
+        checks.choice("channel", channel, self.channels)
+        return self.channels.index(channel)
+
+    def convert(self, series: Series, given: "Scale") -> Series:
+        """Return series of another scale in the units of this one, in order of time:
+        values (N, P) float32, positions (N, 1), or (N, 2) if there are channels."""
+        if unknown := [name for name in given.channels if name not in self.channels]:
+            known = ", ".join(self.channels)
+            raise ValueError(
+                f"channel {unknown[0]!r} is unknown; the model has {known}"
+            )
+        if given.dates is not None:
+            check_dates("the times of X", given.dates, "those of the fit", self.dates)
+        (m0, d0), (m1, d1) = (
+            [torch.from_numpy(a.reshape(len(a), -1)) for a in (s.mean, s.deviation)]
+            for s in (given, self)
+        )  # (C, P) each
+        if series[0][0].shape[1] != m1.shape[1]:
+            raise ValueError(
+                f"X has {series[0][0].shape[1]} values a token; the model was fitted "
+                f"to {m1.shape[1]}"
+            )
+        numbers = torch.tensor([self.channels.index(name) for name in given.channels])
+        converted = []
+        for values, positions in series:
+            old = channel_of(positions)
+            new = numbers[old]  # (N,)
+            # one step, so that with equal scales nothing is rounded
+            values = (values.double() * d0[old] + (m0[old] - m1[new])) / d1[new]
+            positions = positions[:, :1] * (given.unit / self.unit)
+            order = positions[:, 0].argsort(stable=True)
+            if len(self.channels) > 1:
+                positions = torch.cat((positions, new[:, None].double()), dim=-1)
+            converted.append((values.float()[order], positions[order]))
+        return converted
+
+
+def channel_of(positions: Tensor) -> Tensor:
+    """Return the number of each token's channel: positions (..., D) -> (...) long."""
+    if positions.shape[-1] == 1:
+        return torch.zeros(positions.shape[:-1], dtype=torch.long)
+    return positions[..., 1].long()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """What `suggest_unit` found, all in the times' own units; print it for the reasons, divide times by `value`.
+    """What `suggest_unit` found, in the unit of the times. Print it for the reasons;
+    divide times by `value`.
 
-    value: the suggested unit, the median distance of neighbours. shortest, longest: the 5th and 95th percentile of
-    these distances. span: from first to last, the median over the series. reach: longest wavelength, in position units.
-    problems: what is wrong with the times as they are (unit 1), and what no unit can mend.
+    Attributes
+    ----------
+    value : float
+        The suggested unit, the median distance of neighbours.
+    shortest, longest : float
+        The 5th and 95th percentile of these distances.
+    span : float
+        From first to last, the median over the series.
+    reach : float
+        Longest wavelength of the encoding, in units of position.
+    problems : tuple of str
+        What is wrong with the times as they are, and what no unit can mend.
     """
 
     value: float
@@ -35,89 +228,134 @@ class Unit:
             ("between neighbours, 95th percentile", self.longest),
             ("from first to last", self.span),
         )
+        head = "the fastest pair turns, in radians"
         lines = [
             f"divide times by {self.value:.4g}, the typical distance of neighbours",
             "",
-            f"{'the fastest pair turns, in radians':<38} {'as given':>10} {'divided':>10}",
-            *(f"  {name:<36} {length:>10.4g} {length / self.value:>10.4g}" for name, length in rows),
+            f"{head:<38} {'as given':>10} {'divided':>10}",
         ]
+        for name, length in rows:
+            divided = length / self.value
+            lines.append(f"  {name:<36} {length:>10.4g} {divided:>10.4g}")
         lines += ["\n" + textwrap.fill(problem, 84) for problem in self.problems]
         return "\n".join(lines)
 
 
-def suggest_unit(times: Sequence | np.ndarray, *, head_dim: int = 60, p: float = 0.75, base: float = 10_000.0) -> Unit:
-    """The unit in which typical neighbours are one apart, so that RoPE's fastest pair turns one radian between them.
+def suggest_unit(
+    times: Sequence | np.ndarray,
+    *,
+    head_dim: int = 60,
+    p: float = 0.75,
+    base: float = 10_000.0,
+) -> Unit:
+    """Suggest the unit in which typical neighbours are one apart, so that RoPE's
+    fastest pair turns one radian between them (chapter 04).
 
-    times: one series (N,), several of one length (B, N), or a list of series (N_b,), in any order, any real unit.
-    head_dim, p, base: of the heads, per axis; they say which distances a head can hold.
+    Parameters
+    ----------
+    times : array_like, (N,) or (B, N), or list of (N_b,)
+        One series or several, in any order, in any real unit.
+    head_dim, p, base
+        Of the heads, per axis, as in `PositionEncoding`: they decide which distances
+        a head can hold.
 
-    UserWarning where the times as they are span less than a radian, where typical neighbours lie beyond half a turn
-    (the fastest pair aliases), and where a series is longer than the slowest pair's wave in any sensible unit.
-    Raises TypeError for what is no number, ValueError for NaN, infinity, or where no series has two different times.
+    Returns
+    -------
+    Unit
+        Its `value` is the unit; printed, it gives the reasons.
+
+    Warns
+    -----
+    UserWarning
+        If the times as they are span less than a radian, if typical neighbours lie
+        beyond half a turn (the fastest pair aliases), and if a series is longer than
+        the slowest pair's wave in any sensible unit.
+
+    Raises
+    ------
+    TypeError
+        For times that are no numbers.
+    ValueError
+        For NaN and infinity, and if no series has two different times.
     """
-    whole("head_dim", head_dim, 2)
+    checks.whole("head_dim", head_dim, 2)
     if head_dim % 2:
         raise ValueError(f"head_dim is {head_dim}; it must be even")
-    series = [np.unique(one) for one in _listed(times)]
+    series = [np.unique(one) for one in _list_series(times)]
     gaps = neighbours(series)
     if not len(gaps):
-        raise ValueError("times has no series with two different times; a unit needs neighbours")
+        raise ValueError(
+            "times has no series with two different times; a unit needs neighbours"
+        )
     unit = float(np.median(gaps))
     shortest, longest = (float(v) for v in np.quantile(gaps, (0.05, 0.95)))
     span = float(np.median([one[-1] - one[0] for one in series if len(one) > 1]))
     turning = frequencies(head_dim, p, base)
-    number("p", p, lambda _: bool((turning > 0).any()), f"turn at least one of the {head_dim // 2} pairs")
+    checks.number(
+        "p", p, lambda _: bool((turning > 0).any()),
+        f"turn at least one of the {head_dim // 2} pairs",
+    )
     reach = 2 * math.pi / float(turning[turning > 0][-1])
-    problems = _problems(unit, span, reach)
+    problems = tuple(_problems(unit, span, reach))
     for problem in problems:
         warnings.warn(problem, stacklevel=2)
-    return Unit(value=unit, shortest=shortest, longest=longest, span=span, reach=reach, problems=tuple(problems))
+    return Unit(value=unit, shortest=shortest, longest=longest, span=span, reach=reach,
+                problems=problems)
 
 
 def neighbours(series: Sequence[np.ndarray]) -> np.ndarray:
-    """The distances between neighbouring different times of each series (N_b,), all of them in one array."""
-    return np.concatenate([np.empty(0), *(np.diff(np.unique(one)) for one in series)])
+    """Return the distances between neighbouring different times of all series."""
+    gaps = [np.diff(np.unique(one)) for one in series]
+    return np.concatenate([np.empty(0), *gaps])
 
 
-def typical(series: Sequence[np.ndarray]) -> float:
-    """The median of these distances; 1 where no series has two different times."""
+def typical_gap(series: Sequence[np.ndarray]) -> float:
+    """Return the median of these distances; 1 if no series has two times."""
     gaps = neighbours(series)
     return float(np.median(gaps)) if len(gaps) else 1.0
 
 
 def _problems(unit: float, span: float, reach: float) -> list[str]:
-    """What is wrong with the times as they are, and what no unit can mend."""
     problems = []
     if span < 1:
         problems.append(
-            f"As given, a whole series spans {span:.3g} radians of the fastest pair, less than one: attention starts "
-            "out unable to tell neighbours apart."
+            f"As given, a whole series spans {span:.3g} radians of the fastest pair, "
+            "less than one: attention starts out unable to tell neighbours apart."
         )
     if unit > math.pi:
         problems.append(
-            f"As given, neighbours are {unit:.3g} radians apart, more than half a turn: the fastest pair aliases."
+            f"As given, neighbours are {unit:.3g} radians apart, more than half a "
+            "turn: the fastest pair aliases."
         )
     if span / unit > reach:
         problems.append(
-            f"Divided, a series is {span / unit:,.0f} long, and the slowest turning pair comes round after "
-            f"{reach:,.0f}: far ends alias. A larger base, or a coarser unit, trades the short distances for the long."
+            f"Divided, a series is {span / unit:,.0f} long, and the slowest turning "
+            f"pair comes round after {reach:,.0f}: far ends alias. A larger base, or a "
+            "coarser unit, trades the short distances for the long."
         )
     return problems
 
 
-def _listed(times) -> list[np.ndarray]:
-    """Each series as float64 (N,)."""
-    whole = times if isinstance(times, np.ndarray) else list(times)
-    one = isinstance(whole, np.ndarray) and whole.ndim == 1 or len(whole) and np.ndim(whole[0]) == 0
-    found = []
-    for i, values in enumerate([whole] if one else whole):
-        name, array = "times" if one else f"times[{i}]", np.asarray(values)
-        if array.dtype.kind not in "fiu":
+def _list_series(times: Any) -> list[np.ndarray]:
+    """Return each series as float64 (N,), without what a mask hides."""
+    times = times if isinstance(times, np.ndarray) else list(times)
+    array = isinstance(times, np.ndarray)
+    single = array and times.ndim == 1 or len(times) and np.ndim(times[0]) == 0
+    series = []
+    for i, one in enumerate([times] if single else times):
+        name = "times" if single else f"times[{i}]"
+        if isinstance(one, np.ma.MaskedArray):
+            one = one.compressed()
+        if checks.array(name, one).dtype.kind not in "fiu":
             raise TypeError(
-                f"{name} holds {array.dtype}; times must be numbers: of dates, subtract the first and divide, "
+                f"{name} holds {checks.array(name, one).dtype}; times must be numbers: of "
+                "dates, subtract the first and divide, "
                 "(t - t[0]) / np.timedelta64(1, 'h')"
             )
-        if array.ndim != 1 or not np.isfinite(array).all():
-            raise ValueError(f"{name} has shape {array.shape}; it must be (N,) finite numbers")
-        found.append(array.astype(np.float64))
-    return found
+        numbers = read_numbers(name, one)
+        if numbers.ndim != 1 or np.isnan(numbers).any():
+            raise ValueError(
+                f"{name} has shape {numbers.shape}; it must be (N,) finite numbers"
+            )
+        series.append(numbers)
+    return series

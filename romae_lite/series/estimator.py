@@ -1,0 +1,334 @@
+"""What `Interpolator` and `Classifier` share: settings, input, training, files."""
+
+import json
+import math
+import time
+import warnings
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import issparse
+from torch import Tensor, nn
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_array, check_is_fitted
+except ImportError as error:
+    raise ImportError(
+        "the estimators need scikit-learn: pip install scikit-learn"
+    ) from error
+
+from .. import checks
+from ..batching import by_length
+from ..io import parsing
+from ..model import Size, load, notes_of, save, size
+from ..rope import PositionEncoding, turning_pairs
+from ..tokens import Tokens
+from ..training import Recipe, fit
+from .columns import check_dates, is_missing, read_numbers, to_seconds
+from .units import Scale, Series, channel_of, typical_gap
+
+# Of so many held-out series the standard error of an accuracy is up to 7 points, of so
+# many points that of an error a tenth of it, and more with fewer. What is better on
+# each of so many other series is so by chance once in 32 times.
+FEW, FEW_SERIES = 50, 5
+
+POSITIVE = (checks.number, lambda v: v > 0, "be positive")
+
+
+class Estimator(BaseEstimator):
+    """A scikit-learn estimator round one model.
+
+    SETTINGS  of each parameter: a function of `checks`, and its further arguments
+    OPTIONAL  names of those that may be None
+    LEARNT    the same for what `fit` leaves beside `model_` and `scale_`; files hold it
+    MODEL     the class of the model
+    """
+
+    SETTINGS = {
+        "size": (lambda name, value: size(value),),
+        "steps": (checks.whole, 1), "lr": POSITIVE, "batch": (checks.whole, 1),
+        "seed": (checks.whole, 0), "device": (checks.choice, ("cpu", "cuda", "mps")),
+        "verbose": (checks.kind, int),  # scikit-learn's are numbers
+    }
+    OPTIONAL = ("size", "steps", "device", "local", "within_")
+    LEARNT = {
+        "within_": POSITIVE, "report_": (checks.kind, dict),
+        "history_": (checks.kind, list),
+    }
+    MODEL = nn.Module
+
+    def _check(self, rules: dict) -> None:
+        for name, (check, *rest) in rules.items():
+            value = getattr(self, name)
+            if value is not None or name not in self.OPTIONAL:
+                check(name, value, *rest)
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has learnt: one that fails or is interrupted must
+        not leave parts of both that answer. A fit sets its report last."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _train(self, model: nn.Module, data: Tokens, loss, recipe: Recipe, **options):
+        lengths = data.lengths
+        return fit(
+            model, data, loss, recipe, seed=self.seed, device=self.device,
+            order=lambda generator: by_length(lengths, self.batch, generator),
+            **options,
+        )
+
+    def _finish(self, report: dict, began: float) -> "Estimator":
+        self.report_ = report | {
+            "seconds": time.monotonic() - began, "settings": self.get_params(),
+        }
+        if self.verbose:
+            print(self._result())
+        return self
+
+    def save(self, path: str | PathLike) -> None:
+        """Write weights, units and report into one file. The series are not in it.
+
+        Parameters
+        ----------
+        path : path-like
+            Of a safetensors file, which is written whole or not at all.
+        """
+        check_is_fitted(self, "report_")
+        names = ("unit", "channels", "mean", "deviation", "dates")
+        notes = {
+            "estimator": type(self).__name__,
+            "parameters": self.get_params(),
+            "standard": {name: getattr(self.scale_, name) for name in names},
+            "kept": {name: getattr(self, name) for name in self.LEARNT},
+        }
+        plain = json.dumps(notes, default=lambda value: value.tolist())  # NumPy's
+        save(self.model_, path, notes=json.loads(plain))
+
+    @classmethod
+    def load(cls, path: str | PathLike):
+        """Read what `save` has written. It predicts for series that it is given.
+
+        Parameters
+        ----------
+        path : path-like
+            Of the file.
+
+        Raises
+        ------
+        ValueError
+            Naming the path and the reason, for a file that holds anything else.
+        """
+        checks.kind("path", path, str | PathLike)
+        with parsing(path, f"saved {cls.__name__}"):
+            model, notes = load(path), notes_of(path)
+            if not notes or notes["estimator"] != cls.__name__:
+                name = notes["estimator"] if notes else f"bare {type(model).__name__}"
+                raise ValueError(f"it is a {name}")
+            return cls._restore(model, notes)
+
+    @classmethod
+    def _restore(cls, model: nn.Module, notes: dict) -> "Estimator":
+        """Return the estimator of a file, every field of it checked."""
+        self, units = cls(**notes["parameters"]), notes["standard"]
+        self._check(self.SETTINGS)
+        self.scale_ = Scale(
+            ids=(), start=np.empty(0), unit=units["unit"],
+            channels=tuple(map(str, units["channels"])), mean=units["mean"],
+            deviation=units["deviation"], dates=units.get("dates"),
+        )
+        kept = notes["kept"]
+        if unknown := set(kept) - set(self.LEARNT):
+            raise ValueError(f"it holds {sorted(unknown)[0]!r}, which nobody has saved")
+        for name in self.LEARNT:
+            if name in kept or not hasattr(cls, name):  # files of before lack some
+                setattr(self, name, kept[name])
+        self._check(self.LEARNT)
+        # files of before do not say
+        self.report_.setdefault("settings", notes["parameters"])
+        for name, value in self.report_.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"its report says {name} {value}")
+        axes = 1 + (len(self.scale_.channels) > 1)
+        found = (type(model), model.config.axes, model.config.patch)
+        if found != (cls.MODEL, axes, self._patch()):
+            raise ValueError(f"its model is a {found[0].__name__} for other tokens")
+        if bad := [n for n, t in model.state_dict().items() if not t.isfinite().all()]:
+            raise ValueError(f"{bad[0]} holds NaN or infinity")
+        self.model_ = model
+        self.summary()  # a report that lacks something cannot be shown
+        return self
+
+
+# Input ------------------------------------------------------------------------
+
+
+def read_series(X: Any, scale: Scale | None = None) -> tuple[Series, Scale]:
+    """Return series and their scale: of tokens theirs (or, if they have none, the one
+    that is given); of a list of pairs (times, values), or an array (n, T) of evenly
+    spaced values, one in which numbers are what they are (`plain_scale`)."""
+    checks.kind("scale", scale, Scale | None)
+    if isinstance(X, Tokens):
+        return _from_tokens(X.to("cpu"), scale if X.scale is None else X.scale)
+    if scale is not None:
+        raise TypeError(f"X is a {type(X).__name__}; a scale belongs to tokens")
+    return _from_pairs(X)
+
+
+def _from_tokens(X: Tokens, scale: Scale | None) -> tuple[Series, Scale]:
+    axes, number = X.positions.shape[-1], X.positions[..., 1:][X.real]
+    if axes > 2:
+        raise ValueError(
+            f"X has positions of {axes} axes; series have time, and the number of the "
+            "channel if there are several"
+        )
+    if ((number < 0) | (number != number.floor())).any():
+        raise ValueError(
+            "X has a second axis of positions that holds no numbers of channels: 0, 1, "
+            "2, ..."
+        )
+    channels = 1 + int(channel_of(X.positions).max())
+    if scale is None:
+        scale = plain_scale(len(X), channels, X.values.shape[-1], None)
+    elif len(scale.ids) != len(X) or len(scale.channels) < channels:
+        raise ValueError(
+            f"scale has {len(scale.ids)} samples, {len(scale.channels)} channels; X "
+            f"has {len(X)}, {channels}"
+        )
+    rows = zip(X.values, X.positions, X.real, strict=True)
+    return [(values[real], positions[real]) for values, positions, real in rows], scale
+
+
+def _from_pairs(X: Any) -> tuple[Series, Scale]:
+    if isinstance(X, np.ma.MaskedArray):
+        X = X.astype(np.float64).filled(np.nan)
+    if hasattr(X, "__array__") or issparse(X):
+        X = check_array(X, ensure_all_finite="allow-nan")
+        X = [(np.arange(len(row)), row) for row in X]
+    series, cut, rows, dates = [], 0, 0, None
+    for i, pair in enumerate(list(X)):
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(
+                f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)"
+            )
+        times, values = (checks.array(f"X[{i}][{j}]", part) for j, part in enumerate(pair))
+        if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
+            raise ValueError(
+                f"X[{i}] has times of shape {times.shape} and values of shape "
+                f"{values.shape}; they must be (N,) and (N,) or (N, P)"
+            )
+        values = read_numbers(f"X[{i}][1]", values)
+        values = values[:, None] if values.ndim == 1 else values  # (N, P)
+        lost = is_missing(values)
+        there = ~lost.any(1)
+        if not there.any():
+            raise ValueError(f"X[{i}] has no value; leave it out")
+        when, its = to_seconds(f"X[{i}][0]", times[there])
+        dates = its if dates is None else dates
+        check_dates(f"X[{i}][0]", its, "the times of X[0]", dates)
+        cut, rows = cut + int((~there & ~lost.all(1)).sum()), rows + len(values)
+        series.append(tuple(map(torch.from_numpy, (values[there], when[:, None]))))
+    if not series:
+        raise ValueError("X is empty; give one series at least")
+    if len(widths := {values.shape[1] for values, _ in series}) > 1:
+        raise ValueError(f"X has {sorted(widths)} values a row; they must agree")
+    if cut:
+        warnings.warn(
+            f"{cut} of {rows} rows of X lack some of their values (NaN) and are left "
+            "out whole; `from_table` makes a token of each value that is there",
+            stacklevel=4,
+        )
+    return series, plain_scale(len(series), 1, widths.pop(), dates)
+
+
+def plain_scale(n: int, channels: int, width: int, dates: bool | None) -> Scale:
+    """Return the scale of n samples whose numbers are what they are."""
+    shape = (channels, width)
+    return Scale(
+        ids=tuple(range(n)), start=np.zeros(n), unit=1.0, dates=dates,
+        channels=tuple(map(str, range(channels))), mean=np.zeros(shape),
+        deviation=np.ones(shape), plain=True,
+    )
+
+
+def fitted_scale(series: Series, given: Scale) -> Scale:
+    """Return the units of a fit: those of a table; of plain numbers their own."""
+    if not given.plain:
+        return given[:0]
+    mean, deviation = given.mean.copy(), given.deviation.copy()
+    numbers = [channel_of(positions) for _, positions in series]
+    times = []
+    for c in range(len(mean)):
+        mine = [number == c for number in numbers]
+        pairs = list(zip(series, mine, strict=True))
+        values = torch.cat([v[m] for (v, _), m in pairs]).double().numpy()
+        # as in `from_table`, the unit is that of one channel
+        times += [x[m, 0].numpy() for (_, x), m in pairs]
+        if len(values):
+            low, high = values.min(0), values.max(0)
+            mean[c] = values.mean(0)
+            varies = high - low > 1e-12 * np.abs(values).max(0)
+            deviation[c] = np.where(varies, values.std(0), 1.0)
+    return Scale(
+        ids=(), start=np.empty(0), unit=typical_gap(times), channels=given.channels,
+        mean=mean, deviation=deviation, dates=given.dates,
+    )
+
+
+# Model and recipe -------------------------------------------------------------
+
+
+def choose_size(given: Any, values: int, axes: int) -> Size:
+    """Return the size that is given, or a small one for few values, a larger for many."""
+    if given is not None:
+        return size(given)
+    if values < 4000 and axes == 1:
+        return size("32x2x2x128")
+    return size("64x4x3x256" if values > 200_000 else "48x3x2x192")
+
+
+def choose_encoding(span: float, size: Size, axes: int) -> PositionEncoding:
+    """Return RoPE whose slowest turning pair needs about twice the span of a window,
+    in units, to come round."""
+    pairs = size.head_dim // (2 * axes)
+    slow = turning_pairs(2 * pairs, 0.75) - 1
+    base = (max(span, 10) / np.pi) ** (pairs / max(slow, 1))
+    return PositionEncoding(base=float(np.clip(base, 10, 1e5)))
+
+
+def choose_recipe(samples: int, steps: int, batch: int, lr: float) -> Recipe:
+    """Return Muon for about so many steps, in whole epochs."""
+    per_epoch = max(1, -(-samples // batch))
+    epochs = max(1, round(steps / per_epoch))
+    warmup = min(epochs * per_epoch // 2, max(1, epochs * per_epoch // 20))
+    return Recipe(epochs=epochs, batch=batch, lr=lr, optimizer="muon", warmup=warmup)
+
+
+# Series -----------------------------------------------------------------------
+
+
+def from_zero(values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    """Shift the times of a series so that it begins at 0."""
+    positions = positions.clone()
+    positions[:, 0] -= positions[0, 0].item()
+    return values, positions
+
+
+def channel_level(
+    values: Tensor, channel: Tensor, visible: Tensor, channels: int, shared: float = 0.0
+) -> Tensor:
+    """Return the mean of the visible values of each token's channel, (B, N, 1); where
+    it has none, `shared` times the mean of all that is visible."""
+
+    def mean(seen: Tensor) -> Tensor:
+        return (values[..., 0] * seen).sum(1) / seen.sum(1).clamp(min=1)  # (B,)
+
+    level = torch.zeros_like(values)
+    others = shared * mean(visible)
+    for c in range(channels):
+        mine = channel == c
+        seen = visible & mine
+        level[..., 0] += mine * torch.where(seen.any(1), mean(seen), others)[:, None]
+    return level
