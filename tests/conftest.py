@@ -126,7 +126,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def screenshots(shared) -> Path:
-    """Where the browser tests leave their pictures, for a look: _build/screenshots, emptied once for all workers."""
+    """Where browser tests that fail leave their pictures: _build/screenshots, emptied once for all workers."""
     folder, emptied = ROOT / "_build" / "screenshots", shared / "screenshots.emptied"
     with FileLock(shared / "screenshots.lock"):
         if not emptied.exists():

@@ -12,6 +12,7 @@ from conftest import ROOT
 TOC = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 VIEWS = {"light": ("light", 1300, 900), "dark": ("dark", 1300, 900), "phone": ("light", 390, 844)}
+WIDTHS = (1920, 1280, 1100, 1024, 768, 390, 320)
 
 pytestmark = pytest.mark.usefixtures("browser")
 
@@ -54,20 +55,19 @@ def address(site):
 
 
 @pytest.fixture
-def visit(browser, address):
-    """visit(page, view) opens a page; tab.problems collects foreign requests, errors and bad answers."""
-    contexts = []
+def visit(browser, address, screenshots, request):
+    """visit(page, view) opens a page; tab.problems collects foreign requests, errors and bad answers. Where the test
+    fails, a picture of what was open stays in _build/screenshots."""
+    tabs, failed = [], request.session.testsfailed
 
     def open_page(page: str, view: str = "light"):
         scheme, width, height = VIEWS[view]
         context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,
-            has_touch=view == "phone",
+            viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=view == "phone",
             reduced_motion="reduce",
         )
-        contexts.append(context)
         tab = context.new_page()
+        tabs.append((tab, f"{page.replace('/', '-')}-{view}.png"))
         problems = tab.problems = []
 
         def gate(route):
@@ -91,47 +91,45 @@ def visit(browser, address):
         return tab
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for tab, name in tabs:
+        if request.session.testsfailed > failed:
+            tab.screenshot(path=screenshots / name, full_page=True)
+        tab.context.close()
 
 
-@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("page", PAGES)
-def test_page_is_complete_and_quiet(visit, screenshots, page, view):
-    tab = visit(page, view)
-    tab.screenshot(path=screenshots / f"{page.replace('/', '-')}-{view}.png", full_page=True)
-    assert tab.problems == []
+def test_page_is_complete_and_quiet(visit, page):
+    """Loaded once: in the light, in the dark, and at every width from a television's to a small phone's."""
+    tab = visit(page)
+    tab.wait_for_function("document.querySelector('.math:not(:has(mjx-container))') === null")  # formulas are typeset
     assert tab.evaluate("document.querySelectorAll('mjx-merror, .MathJax_Error').length") == 0
-    shown = tab.evaluate("document.documentElement.dataset.theme")
-    assert shown == ("dark" if view == "dark" else "light")
-    if view != "phone":
-        tab.evaluate(AXE.read_text(encoding="utf-8"))
-        assert [found for found in tab.evaluate(FINDINGS, view) if found[0] not in ALLOWED] == []
-    # formulas, tables and code may scroll within themselves; the page may not
-    assert tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-    assert tab.evaluate("window.scrollTo(500, 0), window.scrollX") == 0
+    tab.evaluate(AXE.read_text(encoding="utf-8"))
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        tab.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+        assert [found for found in tab.evaluate(FINDINGS, scheme) if found[0] not in ALLOWED] == []
+    for width in WIDTHS:  # formulas, tables and code may scroll within themselves; the page may not
+        tab.set_viewport_size({"width": width, "height": 900})
+        assert tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, width
+        assert tab.evaluate("window.scrollTo(500, 0), window.scrollX") == 0, width
+    assert tab.problems == []
 
 
-def test_formulas_are_typeset(visit):
-    tab = visit("book/deviations")
-    tab.wait_for_selector("mjx-container")
-    assert tab.evaluate("document.querySelectorAll('mjx-container').length") >= 5
-
-
-@pytest.mark.parametrize("view", ["light", "phone"])
-def test_landing_page_shows_the_thing_itself(visit, view):
+def test_landing_page_shows_the_thing_itself(visit):
     """On the first screen, without scrolling: a headline, two buttons, and the whole drawing of a figure that moves."""
-    tab = visit(TOC["root"], view)
-    height = VIEWS[view][2]
+    tab = visit(TOC["root"])
+    for view in ("light", "phone"):
+        _, width, height = VIEWS[view]
+        tab.set_viewport_size({"width": width, "height": height})
 
-    def box(selector):
-        return tab.locator(selector).first.bounding_box()
+        def box(selector):
+            return tab.locator(selector).first.bounding_box()
 
-    heading, buttons, figure = box("article h1"), box(".romae-actions"), box(".romae-explorable .romae-live svg")
-    assert heading["y"] + heading["height"] < height
-    assert buttons["y"] + buttons["height"] < height
-    assert tab.locator(".romae-actions a").count() == 2
-    assert figure["y"] + figure["height"] < height and figure["height"] > 0.25 * height
+        heading, buttons, figure = box("article h1"), box(".romae-actions"), box(".romae-explorable .romae-live svg")
+        assert heading["y"] + heading["height"] < height
+        assert buttons["y"] + buttons["height"] < height
+        assert tab.locator(".romae-actions a").count() == 2
+        assert figure["y"] + figure["height"] < height and figure["height"] > 0.25 * height
 
 
 @pytest.fixture(scope="module")
