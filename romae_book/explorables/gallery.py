@@ -24,6 +24,7 @@ def figures() -> dict[str, Callable[..., Explorable]]:
     from .rotary import attention_kernel, rope_precision, rotary_clock, two_tokens  # noqa: F401
     from .speed import cost  # noqa: F401
     from .spirals import figure as _spirals  # noqa: F401
+    from .spirals import hero  # noqa: F401
     from .synthetic import figure as _synthetic  # noqa: F401
     from .tiny_imagenet import figure as _tiny_imagenet  # noqa: F401
     from .uea import figure as _uea  # noqa: F401
