@@ -150,26 +150,31 @@ def band(ax: Axes, x: ArrayLike, mean: ArrayLike, low: ArrayLike, high: ArrayLik
     ax.fill_between(x, low, high, color=drawn.get_color(), alpha=0.18, linewidth=0)
 
 
-def learning_curve(history: Sequence[Mapping[str, float]], keys: Sequence[str] = ("loss",), x: str = "step",
-                   ax: Axes | None = None, log: bool = True) -> Axes:
+def learning_curve(history: Sequence[Mapping[str, float]], keys: Sequence[str] | Mapping[str, str] = ("loss",),
+                   x: str = "step", ax: Axes | None = None, log: bool = True) -> Axes:
     """Curves of the entries of a run's history, as `fit` returns it or a record keeps it.
 
-    keys: what to draw; entries that lack a key are passed over. x: "step", "epoch" or "seconds". log: logarithmic
-    values. KeyError names a key that no entry has.
+    keys: what to draw, or a dictionary to their labels, where all curves are of RoMAE and blue; entries that lack a
+    key are passed over. x: "step", "epoch" or "seconds". log: logarithmic values. KeyError names a key that no entry
+    has.
     """
+    if isinstance(keys, Mapping):
+        labels, look = keys, {"color": COLOURS["blue"]}
+    else:
+        labels, look = {key: key.replace("_", " ") for key in keys}, {}
     with style():
         ax = ax or plt.subplots()[1]
-        for key in keys:
+        for key, label in labels.items():
             points = [(entry[x], entry[key]) for entry in history if key in entry]
             if not points:
                 known = sorted({name for entry in history for name in entry})
                 raise KeyError(f"no entry of the history has {key!r}; there are {', '.join(known)}")
-            ax.plot(*zip(*points, strict=True), label=key.replace("_", " "))
+            ax.plot(*zip(*points, strict=True), label=label, **look)
         ax.set(
             xlabel=x,
             yscale="log" if log else "linear",
-            ylabel=keys[0].replace("_", " ") if len(keys) == 1 else "",
+            ylabel=next(iter(labels.values())) if len(labels) == 1 else "",
         )
-        if len(keys) > 1:
+        if len(labels) > 1:
             ax.legend()
     return ax

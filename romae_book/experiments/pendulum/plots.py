@@ -60,14 +60,11 @@ def pixels(values: np.ndarray, scalings: Mapping[str, tuple[float, float]]) -> F
 @figures.style()
 def learning_curve(history: Sequence[Mapping], kalman: float, batch: int) -> Figure:
     """kalman: the error of the Kalman smoother on the test clips."""
-    fig, ax = plt.subplots()
-    figures.learning_curve(history, keys=("loss", "valid_mse"), ax=ax)
-    for line, words in zip(ax.lines, ("loss on training clips", "error on validation clips"), strict=True):
-        line.set(label=words, color=BLUE)
+    ax = figures.learning_curve(history, {"loss": "loss on training clips", "valid_mse": "error on validation clips"})
     ax.axhline(kalman, label="Kalman smoother, test clips", color=ORANGE, lw=1.2, ls="--")
     ax.set(ylabel="mean squared error", xlabel=f"step ({batch} clips each)")
     ax.legend()
-    return fig
+    return ax.figure
 
 
 def look(label: str) -> dict:

@@ -97,14 +97,12 @@ def masks(patient: Patient, hidden: Mapping[str, np.ndarray]) -> Figure:
 
 @figures.style()
 def learning_curve(history: Sequence[Mapping], batch: int) -> Figure:
-    fig, ax = plt.subplots()
-    figures.learning_curve(history, keys=("loss", "valid_mse"), log=False, ax=ax)
-    for line, words in zip(ax.lines, ("loss on training records", "validation records"), strict=True):
-        line.set(label=words, color=BLUE)
+    labels = {"loss": "loss on training records", "valid_mse": "validation records"}
+    ax = figures.learning_curve(history, labels, log=False)
     ax.axhline(1, color=GREY, lw=1.2, ls=":", label="a channel's mean, about")
     ax.set(ylabel="mean squared error, standardised", xlabel=f"step ({batch} records each)")
     ax.legend()
-    return fig
+    return ax.figure
 
 
 def channels_by_error(metrics: Mapping[str, float]) -> list[str]:

@@ -58,16 +58,15 @@ def examples(test: Tokens) -> Figure:
 
 @figures.style()
 def learning_curve(history: Sequence[Mapping], batch: int) -> Figure:
-    fig, ax = plt.subplots()
-    figures.learning_curve(history, keys=("loss", "valid_rmse_noisy", "valid_rmse_clean"), ax=ax)
-    words = ("training loss: mean squared error", "RMSE to noisy validation points", "RMSE to their clean curves")
-    for line, label in zip(ax.lines, words, strict=True):
-        line.set(label=label, color=COLOURS["blue"])
-    bound = {"color": COLOURS["vermillion"], "lw": 1.2, "ls": "--"}
-    ax.axhline(NOISE, label="noise: no RMSE to noisy points is lower", **bound)
+    ax = figures.learning_curve(history, {
+        "loss": "training loss: mean squared error",
+        "valid_rmse_noisy": "RMSE to noisy validation points",
+        "valid_rmse_clean": "RMSE to their clean curves",
+    })
+    ax.axhline(NOISE, label="noise: no RMSE to noisy points is lower", color=COLOURS["vermillion"], lw=1.2, ls="--")
     ax.set(xlabel=f"step ({batch} spirals each)", ylabel="error, in the units of the curve")
     ax.legend()
-    return fig
+    return ax.figure
 
 
 def best_on_validation(runs: Sequence) -> float | None:

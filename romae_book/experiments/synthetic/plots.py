@@ -98,14 +98,12 @@ def agreement_over_distance(grid: str) -> Figure:
 @figures.style()
 def learning_curve(history: Sequence[Mapping], best: float, batch: int) -> Figure:
     """best: the error of the Gaussian process."""
-    fig, ax = plt.subplots()
-    figures.learning_curve(history, keys=("loss", "valid_mse_noisy"), log=False, ax=ax)
-    for line, words in zip(ax.lines, ("loss on training series", "validation series"), strict=True):
-        line.set(label=words, color=BLUE)
+    labels = {"loss": "loss on training series", "valid_mse_noisy": "validation series"}
+    ax = figures.learning_curve(history, labels, log=False)
     ax.axhline(best, label="best possible", color=ORANGE, lw=1.2, ls="--")
     ax.set(ylim=(0, 0.7), xlabel=f"step ({batch} series each)", ylabel="mean squared error to noisy points")
     ax.legend()
-    return fig
+    return ax.figure
 
 
 @figures.style()

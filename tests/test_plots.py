@@ -1,0 +1,258 @@
+"""Chapters' figures: what they draw of small made-up records, arrays and histories. Axes data, no pixels."""
+
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from romae_book.experiments.frequencies import plots as frequencies
+from romae_book.experiments.pendulum import plots as pendulum
+from romae_book.experiments.physionet import plots as physionet
+from romae_book.experiments.physionet.experiment import PhysioNet
+from romae_book.experiments.position import plots as position
+from romae_book.experiments.spirals import plots as spirals
+from romae_book.experiments.spirals import rivals
+from romae_book.experiments.spirals.experiment import Spirals
+from romae_book.experiments.synthetic import plots as synthetic
+from romae_book.experiments.synthetic.data import GRIDS
+from romae_book.experiments.synthetic.experiment import COUNTS, EXAMPLES, Synthetic
+from romae_book.figures import COLOURS, INK
+from romae_lite.rope import frequencies as rates
+
+BLUE, GREEN, ORANGE, PURPLE = (COLOURS[name] for name in ("blue", "green", "vermillion", "purple"))
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+def run(seed=0, arrays=None, history=(), config=None, **metrics) -> SimpleNamespace:
+    return SimpleNamespace(seed=seed, metrics=metrics, arrays=arrays, history=history, config=config or {})
+
+
+def labels(ax) -> list[str]:
+    return [tick.get_text() for tick in ax.get_yticklabels()]
+
+
+def marks(ax) -> list[list[float]]:
+    """Sorted x of lines that are marks, by height."""
+    rows = {}
+    for line in ax.lines:
+        if line.get_linestyle() == "None":
+            for x, y in line.get_xydata():
+                rows.setdefault(y, []).append(x)
+    return [sorted(rows[y]) for y in sorted(rows)]
+
+
+def level(ax, colour: str) -> list[float]:
+    """Places of the lines across the whole axes in this colour."""
+    return [float(x[0] if x[0] == x[-1] else y[0]) for line in ax.lines if line.get_color() == colour
+            for x, y in [line.get_data()] if len(x) == 2 and (list(x) == [0, 1] or list(y) == [0, 1])]
+
+
+@pytest.mark.parametrize(
+    ("plot", "keys", "levels"),
+    [
+        (lambda h: position.learning_curve(h, 200.0, 9.0), ("valid_mse", "valid_mse_differences"), [9.0]),
+        (lambda h: spirals.learning_curve(h, 8), ("loss", "valid_rmse_noisy", "valid_rmse_clean"), [0.1]),
+        (lambda h: synthetic.learning_curve(h, 0.25, 8), ("loss", "valid_mse_noisy"), [0.25]),
+        (lambda h: physionet.learning_curve(h, 8), ("loss", "valid_mse"), []),
+        (lambda h: pendulum.learning_curve(h, 0.002, 8), ("loss", "valid_mse"), [0.002]),
+    ],
+)
+def test_a_learning_curve_has_the_histories_values_and_the_best_possible(plot, keys, levels):
+    history = [{"step": s, **{key: (i + 1) / s for i, key in enumerate(keys)}} for s in (10, 20, 30)]
+    (ax,) = plot(history).axes
+    curves = [line for line in ax.lines if line.get_color() == BLUE]
+    assert [line.get_xydata().tolist() for line in curves] == [[[e["step"], e[k]] for e in history] for k in keys]
+    assert len({line._dash_pattern[1] and tuple(line._dash_pattern[1]) for line in curves}) == len(curves)  # by dash
+    assert level(ax, ORANGE) == levels
+
+
+# -- 03 --------------------------------------------------------------------------------------------------------------
+
+
+def test_position_setups_and_scores():
+    offsets, shifts = np.array([[0.0, 10.0]]), np.linspace(-9, 60, 70)  # one pattern of two tokens
+    named = offsets[:, None] + shifts[:, None]  # a model that knows
+    arrays = {"offsets": offsets, "shifts": shifts, "named": named}
+    groups = {"knows": [run(mse=0.1, arrays=arrays), run(mse=0.2)], "guesses": [run(mse=200, arrays=arrays)]}
+    left, right = position.setups(groups, 200.1, 9.1).axes
+    assert marks(left) == [[0.1, 0.2], [200]] and labels(left) == ["1  knows", "2  guesses"]
+    assert level(left, INK) == [200.1] and level(left, ORANGE) == [9.1]
+    where, answers = right.lines[0].get_data()
+    assert np.allclose(where, answers) and where.min() == 6 and where.max() == 45  # both tokens within (1, 50)
+    assert {text.get_text() for text in right.texts} == {"1, 2"}  # they end at one height
+    for line in position.scores_of_keys().axes[0].lines:
+        r = float(line.get_label().split("= ")[1])
+        assert line.get_xdata()[line.get_ydata().argmax()] == pytest.approx(r) and line.get_ydata().max() <= 1
+
+
+# -- 04 --------------------------------------------------------------------------------------------------------------
+
+
+def test_frequencies_errors_by_scale_and_frequency():
+    groups = {1.0: [run(mse_clean=0.4), run(mse_clean=0.2)], 99.0: [run(mse_clean=0.01)]}
+    (ax,) = frequencies.error_by_scale(groups, 0.001, 0.5).axes
+    assert [line.get_ydata().tolist() for line in ax.lines[:2]] == [[0.4, 0.2], [0.01]]
+    assert ax.lines[2].get_xydata().tolist() == [[1, pytest.approx(0.3)], [99, 0.01]]
+    assert level(ax, ORANGE) == [0.001] and level(ax, INK) == [0.5]
+    near, squeezed = frequencies.neighbours(np.array([1.0, 0.1])).axes[0].lines
+    assert near.get_ydata() == pytest.approx([2 * np.sin(0.5), 2 * np.sin(0.05)], rel=1e-6)
+    assert squeezed.get_ydata() == pytest.approx(near.get_ydata() / 100, rel=0.05)
+    metrics = {f"mse_clean_{f}hz{who}": f + i for f in range(50) for i, who in enumerate(("", "_harmonic", "_zero"))}
+    history = [{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0, "valid_mse_clean": 0.5}]
+    left, right = frequencies.live_run(history, metrics, metrics, 99.0).axes
+    assert [line.get_xydata().tolist() for line in left.lines] == [[[1, 2], [2, 1]], [[2, 0.5]]]
+    assert [line.get_ydata()[3] for line in right.lines] == [3, 4, 5]
+
+
+# -- 05 --------------------------------------------------------------------------------------------------------------
+
+
+def test_spirals_errors_examples_and_histories():
+    floors = {"rmse_clean_bayes": 0.015, "rmse_clean_lstsq": 0.02}
+    papers, ours = [run(rmse_clean=0.03, **floors), run(rmse_clean=0.04, **floors)], [run(rmse_clean=0.016)]
+    (ax,) = spirals.errors({"paper's": papers, "nothing yet": [], "ours": ours}, 0.0183).axes
+    assert marks(ax) == [[0.03, 0.04], [0.016]] and labels(ax) == ["paper's", "ours"]
+    assert [line.get_markerfacecolor() for line in ax.lines[:2]] == [BLUE, "none"]
+    assert (level(ax, ORANGE), level(ax, GREEN), level(ax, PURPLE)) == ([0.015], [0.02], [0.0183])
+
+    test = Spirals.quick().replace(n_train=2, n_test=100).data(0).test
+    for ax, clockwise in zip(spirals.examples(test).axes, (False, True), strict=True):
+        i = test.aux["clockwise"].tolist().index(clockwise)
+        clean, hidden, seen = (line.get_xydata() for line in ax.lines)
+        assert np.allclose(clean, test.aux["clean"][i])
+        assert np.allclose(hidden, test.values[i][test.aux["hidden"][i]]) and len(hidden) + len(seen) == 75
+
+    runs = [run(config={"n_train": 200}, history=[{"epoch": 5, "valid_rmse_clean": 0.3}])]
+    (ax,) = spirals.error_by_spirals_shown(runs, [], 0.02).axes
+    assert ax.lines[0].get_xydata().tolist() == [[1, 0.3]] and level(ax, ORANGE) == [0.02]
+
+
+def test_the_best_on_validation_spirals_is_that_of_their_seeds():
+    valid = Spirals.paper().data(3).valid
+    best = rivals.bayes(valid.positions[..., 0].numpy(), valid.values.double().numpy(), ~valid.aux["hidden"].numpy())
+    expected = (best - valid.aux["clean"].numpy())[valid.aux["hidden"].numpy()]
+    found = spirals.best_on_validation([run(seed=3), run(seed=3)])
+    assert found == pytest.approx(np.sqrt(np.mean(expected**2))) and spirals.best_on_validation([]) is None
+
+
+# -- 06 --------------------------------------------------------------------------------------------------------------
+
+
+def test_synthetic_excess_is_over_the_gaussian_process():
+    def runs(factor: float) -> list:
+        errors = {"": factor, "_gp": 1.0, "_linear": 3.0}
+        return [run(**{f"mse_noisy_n{n}{who}": e / n for n in COUNTS for who, e in errors.items()})]
+
+    by_table, same_data, ours = runs(1.5), runs(1.2), runs(1.1)
+    (ax,) = synthetic.excess_by_count({"paper": by_table, "same": same_data, "ours": ours}, by_table, same_data).axes
+    heights = [line.get_ydata() for line in ax.lines]
+    assert np.allclose(heights, np.array([50, 20, 10, 200])[:, None]) and len(heights[0]) == len(COUNTS)
+    assert [line.get_linestyle() for line in ax.lines] == ["-", "-.", "--", ":"]
+
+
+def test_synthetic_series():
+    exp = Synthetic.quick().replace(n_train=2, n_valid=1, n_test=2)
+    series, t = exp.data(0).test[:1], GRIDS[exp.grid][0]
+    clean, noisy, rank = series.aux["clean"][0].numpy(), series.values[0, :, 0].numpy(), series.aux["rank"][0].numpy()
+    left, right = synthetic.one_series(series, exp.grid).axes
+    assert len(left.lines) == 10
+    assert np.allclose(right.lines[0].get_ydata(), clean)
+    assert np.allclose(right.lines[2].get_xydata(), np.stack((t, noisy), 1)[rank < 6])
+
+    for ax, n in zip(synthetic.posteriors(series, exp.grid).axes, EXAMPLES, strict=True):
+        seen = ax.lines[2].get_xydata()
+        assert len(seen) == n and np.allclose(seen, np.stack((t, noisy), 1)[rank < n])
+        (band,) = ax.collections
+        assert band.get_paths()[0].get_extents().height >= np.ptp(ax.lines[0].get_ydata())
+
+    arrays = {"rank": rank[None], "noisy": noisy[None], "clean": clean[None], "romae": np.tile(clean, (3, 1, 1))}
+    axes = synthetic.predictions({"ours": run(arrays=arrays, config={"grid": exp.grid})}).axes
+    for ax, n in zip(axes, EXAMPLES, strict=True):
+        romae, best, true, dots = (line.get_ydata() for line in ax.lines)
+        assert np.allclose(romae, clean[rank >= n]) and np.allclose(true, clean) and len(dots) == n
+        assert len(best) == len(t)
+
+
+def test_synthetic_agreement_is_that_of_a_head():
+    *rotations, series = synthetic.agreement_over_distance("authors").axes[0].lines
+    lag = rotations[1].get_xdata()
+    assert rotations[1].get_ydata() == pytest.approx(np.mean([np.cos(10 * lag * w) for w in rates(60).numpy()], 0))
+    assert series.get_ydata()[0] == pytest.approx(1) and series.get_ydata().max() < 1 + 1e-9
+
+
+# -- 07 --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def records():
+    return PhysioNet.quick().replace(patients=30, source="simulated").data(0).test
+
+
+def test_physionet_errors_by_who_predicts():
+    rows = {"RoMAE by Table 21": [run(mae=1, mse=2, mse_plausible=3)], "straight lines": {"mae": 4, "mse": 5,
+                                                                                          "mse_plausible": 6}}
+    axes = physionet.errors(rows).axes
+    assert [marks(ax) for ax in axes] == [[[1], [4]], [[3], [6]], [[2], [5]]]
+    assert [line.get_markerfacecolor() for line in axes[0].lines] == [BLUE, "none"]
+
+
+def test_physionet_one_patient_in_hours_and_units(records):
+    patient = physionet.typical_patient(records, PhysioNet.quick().position_scale)
+    real, lengths = records.real[patient.index], records.real.sum(1).tolist()
+    assert len(patient.value) == int(real.sum()) == sorted(lengths, key=lambda n: abs(n - np.median(lengths)))[0]
+    assert patient.hours.min() >= 0 and patient.hours.max() <= 48
+    for ax in physionet.one_patient(patient, "made-up").axes:
+        here = patient.channel == physionet.CHANNELS.index(ax.get_title(loc="left").split(" (")[0])
+        assert np.array_equal(ax.lines[0].get_xydata(), np.stack((patient.hours, patient.value), 1)[here])
+    hidden = {"rows": patient.hours < 20, "tokens": patient.channel < 20}
+    for ax, mask in zip(physionet.masks(patient, hidden).axes, hidden.values(), strict=True):
+        assert [len(line.get_xdata()) for line in ax.lines] == [mask.sum(), (~mask).sum()]
+
+
+def test_physionet_by_channel():
+    (ax,) = physionet.how_often(np.array([3, 3, 3, 3, 7, 7]), 2).axes
+    assert [bar.get_height() for bar in ax.patches[:3]] == [1, 0.5, 0]
+    assert [tick.get_text() for tick in ax.get_xticklabels()[:2]] == [physionet.CHANNELS[c] for c in (3, 7)]
+    metrics = {"mse_HR": 0.5, "mse_HR_mean": 1, "mse_HR_linear": 0.25, "mse_Temp": 0.2, "mse_Temp_mean": 2,
+               "mse_Temp_linear": 4, "mse_MechVent": 0, "mse_MechVent_mean": 0}
+    (ax,) = physionet.errors_by_channel(metrics, "made up", papers=False).axes
+    assert labels(ax) == ["Temp", "HR"] and marks(ax) == [[0.1, 2], [0.25, 0.5]]
+
+
+# -- 08 --------------------------------------------------------------------------------------------------------------
+
+
+def test_pendulum_errors_frames_and_pixels():
+    rows = {"ridge on each frame": 0.2, "[CLS], authors' pixels (Table 15)": [0.05, 0.04], "our settings": [0.01],
+            "Kalman smoother, told the physics": 0.001}
+    (ax,) = pendulum.errors(rows, 0.005).axes
+    assert np.allclose(sum(marks(ax), []), [200, 40, 50, 10, 1]) and labels(ax) == list(rows)
+    assert np.allclose(level(ax, PURPLE), [5, 50])
+    drawn = [(line.get_color(), line.get_markerfacecolor()) for line in ax.lines[:4]]
+    assert drawn == [(GREEN, "none"), (BLUE, BLUE), (BLUE, "none"), (ORANGE, "none")]
+
+    frames = np.random.default_rng(0).integers(0, 256, (50, 576))
+    axes = pendulum.frames_of_a_clip(frames, np.linspace(0, 1, 50)).axes
+    assert len(axes) == 16 and np.array_equal(axes[0].images[0].get_array(), frames[3].reshape(24, 24))
+    assert np.array_equal(axes[-1].images[0].get_array(), frames[49].reshape(24, 24))
+    assert axes[-1].get_title(loc="left") == "1.00"
+
+    values = frames.ravel() / 255
+    for ax, (low, spread) in zip(pendulum.pixels(values, {"a": (0, 1), "b": (0.5, 0.1)}).axes, [(0, 1), (0.5, 0.1)],
+                                 strict=True):
+        assert ax.patches[0].get_x() == pytest.approx(-low / spread)
+        assert sum(bar.get_height() * bar.get_width() for bar in ax.patches) == pytest.approx(1)
+
+
+def test_pendulum_errors_by_frame_are_means_over_runs():
+    several = [{"by_share": np.full(10, e), "by_number": np.full(100, 2 * e)} for e in (0.1, 0.3)]
+    several[0]["by_number"][7] = np.nan  # no frame of this number
+    left, right = pendulum.error_by_frame({"own token, true pixels (x)": several}).axes
+    assert np.allclose(left.lines[0].get_ydata(), 0.2) and left.lines[0].get_marker() == "s"
+    assert right.lines[0].get_ydata()[[6, 7]] == pytest.approx([0.4, 0.6]) and right.lines[0].get_linestyle() == "--"
