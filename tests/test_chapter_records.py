@@ -1,0 +1,83 @@
+"""What chapters make of recorded runs: the stored pages show the records of today, and none is needed to go through."""
+
+import nbformat
+import pytest
+from chapters import NOTEBOOKS
+
+from romae_book.experiments.synthetic.experiment import Synthetic
+from romae_book.lab.runs import first_runs_of, runs_of
+from romae_book.notebook import frequencies, pendulum, physionet, position, spirals, synthetic
+from romae_book.notebook.pendulum import Pendulum
+from romae_book.notebook.spirals import Spirals
+
+ERROR = 49.0**2 / (180 * 40_000) ** 0.5  # standard error of a test set's variance: see chapter 03
+
+
+def of_position():
+    groups = position.setups()
+    yield from (position.findings(groups), position.table_of_setups(groups), position.controls(groups))
+    yield from (position.table_1(ERROR), position.about_table_1(ERROR), position.table_of_ranges())
+
+
+def of_frequencies():
+    by_scale = frequencies.by_scale()
+    yield from (frequencies.findings(by_scale), frequencies.table_of_scales(by_scale))
+    yield from (frequencies.table_of_changes(), frequencies.table_of_repeats(by_scale))
+
+
+def of_spirals():
+    by_table, best = runs_of(Spirals.paper()), runs_of(Spirals.best())
+    yield spirals.findings(by_table, runs_of(Spirals.best().replace(n_train=200, epochs=250)), best)
+    yield from (spirals.table_by_count(by_table, best), spirals.table_of_changes())
+
+
+def of_synthetic():
+    paper, best = runs_of(Synthetic.paper()), runs_of(Synthetic.best())
+    same_data = runs_of(Synthetic.best().replace(n_train=1600, epochs=80))
+    yield from (synthetic.findings(paper, same_data, best), synthetic.table_of_units(), synthetic.units_by_seed())
+    yield synthetic.table_of_the_leak(paper, same_data, best)
+
+
+def of_physionet():
+    for way, words in (("rows", "hiding half of the minutes"), ("tokens", "hiding half of the values")):
+        if groups := physionet.groups(way):
+            yield physionet.table_of_runs(groups, words)
+    yield physionet.findings(physionet.groups("rows"))
+    yield physionet.table_of_budgets(physionet.groups("rows"))
+    yield from (physionet.values_for_minutes(), physionet.table_of_splits(), physionet.about_splits())
+    yield physionet.table_of_changes()
+
+
+def of_pendulum():
+    by_table = first_runs_of(Pendulum.paper(), Pendulum.paper().replace(init="torch"))
+    groups, best = pendulum.groups(), runs_of(Pendulum.best())
+    settings = pendulum.settings(groups, best)
+    yield from (pendulum.findings(by_table, groups, best), pendulum.table_of_readings(by_table))
+    yield from (pendulum.about_the_script(by_table), pendulum.what_divides_the_error(groups))
+    yield pendulum.table_of_probes(settings)
+
+
+MADE = {
+    "03_cls": of_position, "04_units": of_frequencies, "05_spirals": of_spirals, "06_synthetic": of_synthetic,
+    "07_physionet": of_physionet, "08_pendulum": of_pendulum,
+}
+
+
+def text(made) -> str:
+    return getattr(made, "data", None) or made._repr_html_()
+
+
+@pytest.mark.parametrize("chapter", MADE)
+def test_the_stored_page_shows_what_the_records_say(chapter):
+    """Where this fails, records were added: execute the chapter anew (make notebooks N=...)."""
+    cells = nbformat.read(NOTEBOOKS[chapter], as_version=4).cells
+    outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+    stored = {output.get(kind) for output in outputs for kind in ("text/html", "text/markdown")}
+    missing = [text(made)[:300] for made in MADE[chapter]() if text(made) not in stored]
+    assert not missing
+
+
+@pytest.mark.parametrize("chapter", MADE)
+def test_without_any_record_a_chapter_says_so(chapter, monkeypatch, tmp_path):
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    assert all(made is None or text(made) for made in MADE[chapter]())
