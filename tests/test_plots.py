@@ -5,20 +5,32 @@ from types import SimpleNamespace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import torch
 
+from romae_book.experiments.elasticc import plots as elasticc
+from romae_book.experiments.elasticc.data import DETECTED, LightCurves
+from romae_book.experiments.esc50 import plots as esc50
 from romae_book.experiments.frequencies import plots as frequencies
 from romae_book.experiments.pendulum import plots as pendulum
 from romae_book.experiments.physionet import plots as physionet
 from romae_book.experiments.physionet.experiment import PhysioNet
 from romae_book.experiments.position import plots as position
+from romae_book.experiments.speed import plots as speed
+from romae_book.experiments.speed.measures import PARTS
 from romae_book.experiments.spirals import plots as spirals
 from romae_book.experiments.spirals import rivals
 from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.experiments.synthetic import plots as synthetic
 from romae_book.experiments.synthetic.data import GRIDS
 from romae_book.experiments.synthetic.experiment import COUNTS, EXAMPLES, Synthetic
+from romae_book.experiments.tiny_imagenet import plots as tiny_imagenet
+from romae_book.experiments.tiny_imagenet.experiment import TinyImageNet
+from romae_book.experiments.uea import plots as uea
+from romae_book.experiments.uea.data import SETS
 from romae_book.figures import COLOURS, INK
+from romae_book.notebook import fifteen_minutes, model, rope
 from romae_lite.rope import frequencies as rates
+from romae_lite.tokens import Tokens
 
 BLUE, GREEN, ORANGE, PURPLE = (COLOURS[name] for name in ("blue", "green", "vermillion", "purple"))
 
@@ -256,3 +268,199 @@ def test_pendulum_errors_by_frame_are_means_over_runs():
     left, right = pendulum.error_by_frame({"own token, true pixels (x)": several}).axes
     assert np.allclose(left.lines[0].get_ydata(), 0.2) and left.lines[0].get_marker() == "s"
     assert right.lines[0].get_ydata()[[6, 7]] == pytest.approx([0.4, 0.6]) and right.lines[0].get_linestyle() == "--"
+
+
+def points(ax) -> list[list[tuple[float, float]]]:
+    """The points of each line of an axes."""
+    return [list(map(tuple, line.get_xydata().tolist())) for line in ax.get_lines()]
+
+
+def words(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+HISTORY = [
+    {"stage": stage, "step": step, "epoch": step / 10, "loss": start / step, "valid_loss": 1.0, "valid_accuracy": 0.5}
+    for stage, start in (("pretrain", 10), ("fine-tune", 20))
+    for step in (10, 20)
+]
+FIRST, SECOND = [(10, 1), (20, 0.5)], [(10, 2), (20, 1)]  # step and loss of each stage
+
+
+def by_epoch(steps):
+    return [(step / 10, loss) for step, loss in steps]
+
+
+# -- 00, 01, 02 ------------------------------------------------------------------------------------------------------
+
+
+def test_fifteen_minutes():
+    first, second = ([e for e in HISTORY if e["stage"] == stage] for stage in ("pretrain", "fine-tune"))
+    assert points(fifteen_minutes.learning(first, second).axes[0])[:2] == [FIRST, SECOND]
+    seen = Tokens(values=torch.tensor([[[1.0], [2.0]]]).repeat(2, 1, 1), positions=torch.tensor([[[0.0], [3.0]]] * 2))
+    truth, period, phase = fifteen_minutes.curves(np.random.default_rng(0), np.array([0.0, 1.0]))
+    np.testing.assert_allclose(truth[:, 1], np.sin(2 * np.pi * (1 / period + phase))[:, 0])
+    fig = fifteen_minutes.between(seen, np.array([0.0, 1.0]), np.full((2, 2, 1), 0.5), truth)
+    assert points(fig.axes[1])[1:] == [[(0, 0.5), (1, 0.5)], [(0, 1), (3, 2)]]
+
+
+def test_scores_of_the_encodings():
+    """RoPE's score is a function of the distance; without positions all tokens of one content are alike."""
+    times, x, W_q, W_k = rope.irregular_tokens(6, 0)
+    x = x[:1].expand(6, -1)
+    found = {kind: rope.scores(kind, times, x, W_q, W_k).numpy() for kind in rope.ENCODINGS}
+    plain = float((x[0] @ W_q) @ (x[0] @ W_k)) / 60**0.5
+    np.testing.assert_allclose(found["none"], plain, rtol=1e-5)
+    np.testing.assert_allclose(np.diag(found["rope"]), plain, rtol=1e-4)  # at distance 0
+    np.testing.assert_allclose(np.diag(found["index"], 1), found["index"][0, 1], rtol=1e-4)
+    ax = rope.scores_by_distance(times, found).axes[3]
+    assert points(ax)[0][1] == pytest.approx((float(times[1] - times[0]), found["rope"][0, 1]))
+
+
+def test_patches_and_copying():
+    fixed, informed = model.next_value_errors(np.random.default_rng(0))
+    assert fixed[0] < 1e-8 and informed.max() < 1e-6 and fixed[-1] > 0.1  # exact on a grid; exact with the times
+    assert points(model.jitter(fixed, informed).axes[0])[0] == list(zip(model.JITTERS, fixed, strict=True))
+    picture = np.array([[0.0, 0.0, 1.0]])
+    share, gone, copy = model.copied(picture, lambda n, ratio: torch.tensor([0]), 0.25, step=1)
+    assert share == 0 and gone.tolist() == [[True, False, False]] and (copy == picture).all()
+    share, _, copy = model.copied(picture, lambda n, ratio: torch.tensor([0, 1]), 0.5, step=1)
+    assert share == pytest.approx(9 / 2) and (copy == 1).all()  # error 1 where the variance is 2/9
+
+
+def test_the_small_models():
+    """A model that answers 7: what is hidden becomes 7, the rest stays."""
+    tokens = Tokens(values=torch.arange(4.0).view(1, 4, 1), positions=torch.arange(4.0).view(1, 4, 1))
+    seen, gone = torch.tensor([[0, 3]]), torch.tensor([[1, 2]])
+    values, hidden = model.filled(lambda v, p, asked: torch.full((1, 2, 1), 7.0), tokens, seen, gone)
+    assert values.flatten().tolist() == [0, 7, 7, 3] and hidden.tolist() == [[False, True, True, False]]
+    assert model.error(values, tokens, hidden) == (36 + 25) / 2
+    assert torch.equal(model.straight_lines(tokens, hidden), tokens.values)
+    losses = {"digits": [4.0, 2.0, 6.0], "pulsating stars": [1.0, 1.0, 1.0]}
+    fig = model.learning(losses, {"digits": 2.0, "pulsating stars": 1.0}, 2)
+    assert points(fig.axes[0]) == [[(2, 1.5), (3, 2)], [(2, 1), (3, 1)]]
+    scores = {name: np.array([[1.0, 2], [3, 4], [5, 6]]) for name in losses}
+    fig = model.errors(np.array([0.1, 0.2, 0.3]), scores, [0.5, 0.6])
+    assert points(fig.axes[1]) == [
+        [(0.1, 1), (0.2, 3), (0.3, 5)], [(0.1, 2), (0.2, 4), (0.3, 6)], [(0.1, 0.5), (0.3, 0.6)],
+    ]
+
+
+# -- 09 --------------------------------------------------------------------------------------------------------------
+
+
+def test_uea():
+    lines = {place: [0.5 + i / 10] for i, place in enumerate(uea.PLACES)}
+    fig = uea.accuracies({"LSST": lines, "Epilepsy": lines})
+    assert points(fig.axes[0]) == [[(pytest.approx(0.5 + i / 10), i)] for i in range(6)]
+    (band,) = fig.axes[0].patches
+    assert band.get_width() == pytest.approx(2 * 1.96 * (0.25 / SETS["LSST"].test) ** 0.5)
+    assert points(uea.losses(HISTORY, 0.3).axes[1])[0] == SECOND
+    assert len(uea.losses(HISTORY[2:], None).axes) == 1
+    counts = np.diag(np.arange(14.0))   # class k has k cases, all of them found
+    ax = uea.classes_of_lsst({"one": counts, "other": counts / 2}).axes[0]
+    assert points(ax)[0][0] == (0, 0) and points(ax)[1][5] == (1, 5)
+    assert ax.get_yticklabels()[13].get_text() == "95 superluminous SN: 6"  # of the last that was drawn, 13 / 2
+    share, right = np.array([0.3, 0.9]), np.array([0.8, 0.4])
+    ax = uea.steps_dropped({"Epilepsy": ("EP", share, right, 0.25), "LSST": ("LS", share, right, None)}).axes[0]
+    assert points(ax)[0] == points(ax)[2] == [(30, 0.8), (90, 0.4)] and points(ax)[1] == [(0, 0.25), (1, 0.25)]
+    pad = torch.tensor([[False] * 3, [False, False, True]])
+    values = torch.arange(12.0).view(2, 3, 2)
+    positions, label = torch.arange(3.0).expand(2, 3)[..., None], torch.tensor([1, 0])
+    test = Tokens(values=values, positions=positions, pad=pad, aux={"label": label})
+    fig = uea.one_of_each(test, ["walk", "rest"], "made up", "")
+    assert [ax.get_title("left") for ax in fig.axes] == ["walk", "rest"]
+    assert points(fig.axes[0]) == [[(0, 6), (1, 8)], [(0, 7), (1, 9)]]  # two channels, padding left out
+
+
+# -- 10 --------------------------------------------------------------------------------------------------------------
+
+
+def test_elasticc():
+    ax = elasticc.changes({"a": [0.1, -0.1], "b": [0.2]}, {"a": (-0.3, 0.3), "b": None}).axes[0]
+    assert points(ax)[:3] == [[(0.1, 0), (-0.1, 0)], [(-0.3, 0), (0.3, 0)], [(0.2, 1)]]
+    fig = elasticc.losses(HISTORY, weighted=True)
+    assert points(fig.axes[0])[0] == by_epoch(FIRST) and points(fig.axes[1])[0] == by_epoch(SECOND)
+    ax = elasticc.confusion(np.array([[98, 2], [30, 70]]), ("x", "y"), "made up").axes[0]
+    assert words(ax) == ["98", "30", "70"]  # 2 % has no number
+    np.testing.assert_allclose(ax.images[0].get_array(), [[0.98, 0.02], [0.3, 0.7]])
+
+
+def test_waiting():
+    """Sixteen objects: those with more visits are right; groups by quantiles hold the shares."""
+    visits = np.arange(16)
+    arrays = {"visits": visits, "detections": visits * 2, "label": np.ones(16), "predicted": 1.0 * (visits >= 8)}
+    by_day = np.linspace(0, 1, 16).reshape(2, 8)
+    left, right = elasticc.waiting(by_day, [arrays]).axes
+    assert points(left)[0] == list(enumerate(by_day.mean(0)))
+    shares = [share for _, share in points(right)[0]]
+    assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 1
+
+
+def test_light_curves_show_a_class_and_its_detections():
+    curves = LightCurves(
+        names=("AGN", "KN"), ids=np.array([7]), label=np.array([1]), start=np.array([0, 3]),
+        time=np.array([1.0, 3.0, 5.0]), band=np.array([0, 1, 0]), flux=np.array([8.0, 9.0, 7.0]), error=np.ones(3),
+        flags=np.array([0, 0, DETECTED]),
+    )
+    ax = elasticc.light_curves(curves, ("AGN", "KN"), ["KN"]).axes[0]
+    assert ax.get_title("left") == "KN"
+    drawn = [line for line in points(ax) if line]
+    assert sorted(sum(drawn, [])) == [(-4, 8), (-2, 9), (0, 7)]  # days since the detection
+
+
+# -- 11, 12, 13 ------------------------------------------------------------------------------------------------------
+
+
+def test_tiny_imagenet():
+    fig = tiny_imagenet.learning(HISTORY)
+    assert points(fig.axes[0])[0] == by_epoch(FIRST) and points(fig.axes[1])[0] == [(1, 0.5), (2, 0.5)]
+    side, right = np.array([32, 64]), np.array([0.5, 0.8])
+    curves = {name: {"side": side, "accuracy_at": right, "accuracy_at_counted": right / 2} for name in "abcd"}
+    fig = tiny_imagenet.resolution(curves, 100, 64)
+    assert points(fig.axes[3])[0] == [(32, 0.5), (64, 0.8)] and points(fig.axes[3])[1] == [(32, 0.25), (64, 0.4)]
+    low, high = fig.axes[3].collections[0].get_segments()[0][:, 1]
+    assert high - low == pytest.approx(2 * 0.05)  # one standard error of half of a hundred, both ways
+
+
+def test_pictures_and_what_is_painted():
+    """Patches that are shown stay as they are; [CLS] looks at 64 patches."""
+    exp = TinyImageNet.quick().replace(
+        targets="pixels", side=32, patch_side=4, encoder="16x2x1x32", decoder="16x2x1x32", per_class=20, n_test=20
+    )
+    test = exp.data(0).test[:5]
+    fig = tiny_imagenet.fillings(exp, exp.autoencoder(0), test, 0)
+    original, blank, painted = (np.asarray(fig.axes[i].images[0].get_array()) for i in range(3))
+    shown = (np.abs(blank - 0.85) > 1e-6).any(-1)
+    assert shown.mean() == pytest.approx(0.5, abs=0.05)
+    np.testing.assert_allclose(painted[shown], original[shown], atol=1e-6)
+    np.testing.assert_allclose(blank[shown], original[shown], atol=1e-6)
+    look = tiny_imagenet.attention(exp, exp.build(0), test, "abcde").axes[5].images[0].get_array()
+    assert look.shape == (8, 8) and 0 < look.sum() <= 1
+    fig = tiny_imagenet.one_of_each(test.aux["image"], "abcde")
+    assert [ax.get_title("left") for ax in fig.axes[:5]] == list("abcde")
+    assert (fig.axes[2].images[0].get_array() == test.aux["image"][2].numpy()).all()
+
+
+def test_esc50():
+    fig = esc50.losses(HISTORY)
+    assert points(fig.axes[0]) == [FIRST] and points(fig.axes[1]) == [SECOND]
+    ax = esc50.sounds().axes[0]
+    assert ax.images[0].get_array().shape[0] == 128 and ax.get_yticklabels()[-1].get_text() == "8.0"
+
+
+def test_speed():
+    parts = [*PARTS, "rest"]
+    metrics = {f"share_plain_{part}": share for part, share in zip(parts, (0.5, 0.2, 0.1, 0.1, 0.1), strict=True)}
+    bars = speed.step_shares({"tiny": metrics}).axes[0].patches
+    assert [bar.get_width() for bar in bars] == pytest.approx([50, 20, 10, 10, 10])
+    assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(100)
+    times = {"straightforward": 8.0, "plain": 4.0}
+    metrics = {f"ms_step_{kind}_{step}": ms for kind in speed.LENGTHS for step, ms in times.items()}
+    fig = speed.forms(metrics | {f"speedup_{kind}_plain": 2.0 for kind in speed.LENGTHS})
+    assert [bar.get_width() for bar in fig.axes[1].patches] == [8, 4] and words(fig.axes[1]) == ["", " × 2.00"]
+    fig = speed.growth([10, 20], {
+        "tokens_per_second_10": 5.0, "tokens_per_second_20": 4.0, "memory_mb_10": 0.5, "memory_mb_20": 8.0,
+    })
+    assert points(fig.axes[0]) == [[(10, 5), (20, 4)]]
+    assert points(fig.axes[1]) == [[(20, 8)], [(10, 4), (20, 8)]]  # half a megabyte was there before
