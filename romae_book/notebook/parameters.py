@@ -76,18 +76,3 @@ class Parameters:
         return (
             name not in self.setup and isinstance(self.namespace[name], LITERAL) and not IPYTHON.fullmatch(name)
         )
-
-
-def Source(*objects, teaching=None):  # noqa: N802 - until every chapter imports notebook.source
-    from .source import Source
-
-    return Source(*objects)
-
-
-def recorded(*settings):  # until every chapter calls lab.runs.runs_of or first_runs_of
-    from types import SimpleNamespace
-
-    from ..lab.runs import first_runs_of
-
-    runs = first_runs_of(*settings)
-    return SimpleNamespace(runs=list(runs), note=runs.note, summary=runs.summary)
