@@ -89,7 +89,7 @@ class Monitor:
 
     @figures.style()
     def figure(self, keys: list[str], steps: int) -> Figure:
-        fig = Figure(figsize=(6.4, 2.8))
+        fig = Figure(figsize=(6.4, 2.8), layout="none")
         values = [entry[key] for entry in self.history for key in keys if key in entry]
         ax = figures.learning_curve(self.history, keys, ax=fig.subplots(), log=min(values) > 0)
         ax.set_xlim(0, steps)
@@ -140,62 +140,56 @@ class Panel:
 
         self.model, self.all, self.plane = model, tokens.to("cpu"), plane
         look = {"layout": widgets.Layout(width="34em"), "style": {"description_width": "9em"}}
-        names = ["Its value"] if patch == 1 else [f"Its value {i + 1}" for i in range(patch)]
+        names = ["Its position", *(["Its value"] if patch == 1 else [f"Its value {i + 1}" for i in range(patch)])]
         self.sample = widgets.IntSlider(value=sample, max=len(tokens) - 1, description="Sample", **look)
         self.point = widgets.IntSlider(value=1, min=1, max=1, description="Observation", **look)
-        self.time, *self.values = (
-            widgets.FloatSlider(description=name, readout_format=".3g", **look) for name in ("Its position", *names)
-        )
+        sliders = [widgets.FloatSlider(description=name, readout_format=".3g", **look) for name in names]
+        self.time, *self.values = sliders
         self.shown = widgets.Checkbox(value=True, description="the model sees it", indent=False)
         self.back = widgets.Button(description="Put all back", icon="undo")
         self.picture, self._busy = widgets.HTML(), False
         self.sample.observe(lambda _: self._open(), "value")
         self.point.observe(lambda _: self._choose(), "value")
-        for slider in (self.time, *self.values, self.shown):
-            slider.observe(lambda _: self._move(), "value")
+        for control in (*sliders, self.shown):
+            control.observe(lambda _: self._move(), "value")
         self.back.on_click(lambda _: self._open())
         which = [self.sample] if len(tokens) > 1 else []
-        below = widgets.HBox([self.shown, self.back])
-        self.widget = widgets.VBox([self.picture, *which, self.point, self.time, *self.values, below])
+        self.widget = widgets.VBox([self.picture, *which, self.point, *sliders, widgets.HBox([self.shown, self.back])])
         self._open()
 
     def _open(self) -> None:
-        """The sample as it was given."""
+        """Show the sample as it was given."""
         one = self.all[self.sample.value : self.sample.value + 1]
         real = one.real[0]
         self.tokens = Tokens(values=one.values[:, real].clone(), positions=one.positions[:, real].clone())
         self.kept = torch.ones(int(real.sum()), dtype=torch.bool)
-        t, v = self.tokens.positions[0, :, 0], self.tokens.values[0].double()
+        t, v = self.tokens.positions, self.tokens.values
         room = 0.25 * float(v.max() - v.min()) or 1.0
         self.ends = (float(t.min()), float(t.max())), (float(v.min()) - room, float(v.max()) + room)
         self.at = torch.linspace(*self.ends[0], ASKED, dtype=torch.float64)[:, None]
-        self._busy = True
-        for slider, (low, high) in ((self.time, self.ends[0]), *((s, self.ends[1]) for s in self.values)):
-            slider.min, slider.max = min(low, slider.min), max(high, slider.max)  # never min > max on the way
-            slider.min, slider.max, slider.step = low, high, (high - low) / 200 or 1.0
-        self.point.max = len(t)
-        self._busy = False
+        self._busy, self.point.max = True, len(self.kept)
         self._choose()
 
     def _choose(self) -> None:
-        i = self.point.value - 1
-        self._busy = True
-        self.time.value = float(self.tokens.positions[0, i, 0])
-        for slider, value in zip(self.values, self.tokens.values[0, i].tolist(), strict=True):
-            slider.value = value
-        self.shown.value = bool(self.kept[i])
-        self._busy = False
+        """Put the controls to where the observation is."""
+        self._busy, i = True, self.point.value - 1
+        numbers = [float(self.tokens.positions[0, i, 0]), *self.tokens.values[0, i].tolist()]
+        for k, (slider, number) in enumerate(zip((self.time, *self.values), numbers, strict=True)):
+            low, high = self.ends[min(k, 1)]
+            slider.min, slider.max = min(low, slider.min), max(high, slider.max)  # never min > max on the way
+            slider.min, slider.max, slider.step, slider.value = low, high, (high - low) / 200 or 1.0, number
+        self.shown.value, self._busy = bool(self.kept[i]), False
         self._predict()
 
     def _move(self) -> None:
+        """Put the observation to where the controls are."""
+        i = self.point.value - 1
         if self._busy:
             return
-        i = self.point.value - 1
         if not self.shown.value and int(self.kept.sum()) <= 1:  # the model needs something to see
             self.shown.value = True
             return
-        self.kept[i] = self.shown.value
-        self.tokens.positions[0, i, 0] = self.time.value
+        self.kept[i], self.tokens.positions[0, i, 0] = self.shown.value, self.time.value
         self.tokens.values[0, i] = torch.tensor([slider.value for slider in self.values])
         self._predict()
 
@@ -210,7 +204,7 @@ class Panel:
         values, positions = self.tokens.values[0].numpy(), self.tokens.positions[0, :, 0].numpy()
         at, kept, patch = self.at[:, 0].numpy(), self.kept.numpy(), values.shape[1]
         mean, log_variance = np.split(self.predicted.double().numpy(), [patch], axis=1)  # the latter may be empty
-        fig = Figure(figsize=(4.6, 4.6) if self.plane else (6.4, 3.0))
+        fig = Figure(figsize=(4.6, 4.6) if self.plane else (6.4, 3.0), layout="none")  # a quarter faster
         ax = fig.subplots()
         if self.plane:
             pairs = [(mean.T, values.T)]
