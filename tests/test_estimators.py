@@ -1,18 +1,22 @@
 """The estimators against what is known without them: straight lines, units, order of rows, exact sameness of files."""
 
+import json
 import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import safetensors.torch
 import torch
 from conftest import ROOT
+from safetensors import safe_open
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
+from romae_lite.io import digest
 from romae_lite.series.classifier import Classifier, describe
 from romae_lite.series.estimator import read_series
 from romae_lite.series.interpolator import Interpolator, draw_gaps, hold_out
@@ -137,8 +141,8 @@ def test_the_band_holds_its_share_of_the_points_that_it_was_calibrated_on():
     tokens, scale = romae.from_table(waves(40, np.random.default_rng(0)), **NAMES)
     model = Interpolator(steps=40, **TINY).fit(tokens, scale)
     choose = hold_out(model.scale_.convert(*read_series(tokens)), model.seed, model.window)[1]
-    truth, mean, deviation = model._graded(choose)
-    z = np.abs(truth - mean) / deviation
+    truth, mean, log_variance = model._grade(choose)
+    z = np.abs(truth - mean) / (np.exp(log_variance / 2) * model.stretch_)
     assert np.mean(z <= 1) == pytest.approx(0.6827, abs=1.5 / len(z))  # as near as so many points can be
 
 
@@ -249,6 +253,45 @@ def test_saved_is_the_same(tmp_path, table, fitted):
         Interpolator.load(tmp_path)
 
 
+def edited(path, change) -> bytes:
+    """A saved estimator with other contents, and a digest that is right again."""
+    with safe_open(path, "pt") as file:
+        about = json.loads(file.metadata()["romae_lite"])
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    change(about["notes"], weights)
+    text = json.dumps(about)
+    return safetensors.torch.save(weights, {"romae_lite": text, "digest": digest(weights, text)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda notes, weights: notes.update(estimator="Classifier"),
+        lambda notes, weights: notes.pop("kept"),
+        lambda notes, weights: notes["kept"].update(predict="x"),
+        lambda notes, weights: notes["kept"].update(stretch_=-1.0),
+        lambda notes, weights: notes["kept"].update(within_=0),
+        lambda notes, weights: notes["kept"].pop("local_"),
+        lambda notes, weights: notes["kept"]["report_"].pop("span"),
+        lambda notes, weights: notes["kept"]["report_"].update(romae=float("nan")),
+        lambda notes, weights: notes["standard"].update(unit=0),
+        lambda notes, weights: notes["standard"].update(deviation=[[1.0], [1.0]]),
+        lambda notes, weights: notes["standard"].update(mean=[["x"]]),
+        lambda notes, weights: notes["parameters"].update(window=-5),
+        lambda notes, weights: notes["parameters"].update(nonsense=1),
+        lambda notes, weights: weights.update({name: t * np.nan for name, t in weights.items()}),
+        lambda notes, weights: weights.pop("mask_token"),
+    ],
+)
+def test_a_file_of_others_is_refused_by_name(tmp_path, fitted, change):
+    fitted[0].save(path := tmp_path / "gaps.safetensors")
+    path.write_bytes(edited(path, lambda notes, weights: None))
+    assert Interpolator.load(path).summary() == fitted[0].summary()
+    path.write_bytes(edited(path, change))
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} is no saved Interpolator"):
+        Interpolator.load(path)
+
+
 def test_what_cannot_be_asked_is_said(table, fitted):
     model, tokens, scale = fitted
     with pytest.raises(ValueError, match="scale is given, but X is None"):
@@ -342,7 +385,7 @@ def test_classes_are_learnt_and_saved(tmp_path):
     again = Classifier.load(tmp_path / "classes.safetensors")
     np.testing.assert_array_equal(again.predict_proba(new, scale=its), sure)
     assert (again.predict(new, scale=its) == model.classes_[sure.argmax(1)]).all()
-    with pytest.raises(ValueError, match="loaded from a file"):
+    with pytest.raises(ValueError, match="loaded from a file has no simple_"):
         again.score_simple(new, scale=its)
 
 
@@ -445,7 +488,10 @@ def test_scikit_learn_s_conventions(estimator):
             "X has 3 values in 1 series; 20 are needed",
         ),
         (lambda t, s: Interpolator().fit([np.arange(3)]), r"X\[0\] is a ndarray; it must be a pair"),
-        (lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]), r"X\[0\]\[1\] of row 1 is infinite"),
+        (
+            lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]),
+            r"X\[0\]\[1\] of row 1 is infinite",
+        ),
         (lambda t, s: Classifier().fit(np.ones((4, 3)), [0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
         (lambda t, s: Interpolator().fit(t, 3), "scale is 3; it must be of type"),
         (
@@ -514,7 +560,7 @@ def test_a_model_is_asked_in_the_kind_of_times_and_values_that_it_was_fitted_to(
     for asked in (model, Classifier.load(tmp_path / "c.safetensors")):
         with pytest.raises(TypeError, match="the times of X are numbers; those of the fit are dates"):
             asked.predict(series)
-        with pytest.raises(ValueError, match="X has 2 values a token; the model was fitted to 1"):
+        with pytest.raises(ValueError, match="X has 2 values a token; the fit had 1"):
             asked.predict([(t, np.stack((v, v), 1)) for t, v in dated])
         assert asked.predict(dated).shape == (20,)
     with pytest.raises(TypeError, match="at are numbers; those of the data are dates"):

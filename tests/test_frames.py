@@ -280,6 +280,13 @@ GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
         ({}, dict(unit=0.0), "unit is 0.0; it must be positive"),
         ({"x": [1.0]}, {}, "columns of [1, 2] rows"),
         ({}, dict(value=["x"], channel="who"), "a wide table needs no channel"),
+        ({}, dict(value="when"), "value is 'when', which is the column of time"),
+        ({}, dict(id="x"), "id is 'x', which is the column of value"),
+        ({}, dict(value=["x", "x"]), "value is 'x', which is the column of value"),
+        ({"x": [[1.0, 2.0], [3.0, 4.0]]}, {}, "x has shape (2, 2); a column is (n,)"),
+        ({"who": np.array([["a"], ["b", "c"]], dtype=object)}, dict(id="who"), "who holds what is no name"),
+        ({"x": [1e200, -1e200]}, {}, "x of row 0 is 1e+200, too large to be squared"),
+        ({"x": [1e-200, 2e-200]}, {}, "deviation is [0.0]; it must have shape (1,) and lie above 0"),
     ],
 )
 def test_what_is_wrong_is_named(changes, arguments, said):

@@ -292,6 +292,8 @@ def test_windows_answer_for_every_point_once(count):
         ({"values": [1.0, np.nan, np.nan, 2.0]}, ValueError, "2 measurements at different times; at least 3"),
         ({"values": [2.0] * 4}, ValueError, "values are all 2"),
         ({"values": ["a"] * 4}, ValueError, "values of row 0 is 'a'; it must be a number"),
+        ({"values": [1j, 2, 3, 4]}, TypeError, "values is complex; it must be real"),
+        ({"values": [1e308, -1e308, 1e308, 0]}, ValueError, "values of row 0 is 1e\\+308, too large"),
         ({"at": [[1.0]]}, ValueError, r"at has shape \(1, 1\)"),
         ({"at": [np.nan]}, ValueError, "at of row 0 is missing"),
         (

@@ -28,6 +28,10 @@ def test_neighbours_are_one_apart_after_dividing():
     assert (unit.shortest, unit.longest) == tuple(np.quantile(pooled, (0.05, 0.95)))
 
 
+def test_what_a_mask_hides_is_no_time():
+    assert quiet(np.ma.array([0.0, 1.0, 2.0, 4.0], mask=[0, 1, 0, 0])).value == 2
+
+
 def test_it_is_the_spacing_that_the_experiments_use():
     """`batching.spacing`, of tokens; its median is the lower one of an even number of gaps."""
     times = np.random.default_rng(1).random((5, 12)) * 20
@@ -66,6 +70,7 @@ def test_the_reach_is_where_the_slowest_pair_comes_round():
         (np.zeros((2, 3, 1)), ValueError, r"times\[0\] has shape \(3, 1\)"),
         ([[1.0], [2.0, 2.0]], ValueError, "no series with two different times"),
         ([], ValueError, "no series"),
+        ([-1e308, 1e308], ValueError, r"times of row 0 is -1e\+308, too large"),
     ],
 )
 def test_what_is_no_time_is_named(times, error, message):

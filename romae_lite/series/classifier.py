@@ -8,7 +8,6 @@ simple method makes of the same.
 """
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -28,14 +27,7 @@ from torch.nn.functional import cross_entropy
 from .. import checks
 from ..batching import trim
 from ..masking import hide, split, take
-from ..model import (
-    ModelConfig,
-    RoMAE,
-    RoMAEPredictor,
-    count_parameters,
-    device_of,
-    masked_loss,
-)
+from ..model import RoMAE, RoMAEPredictor, device_of, masked_loss
 from ..tokens import Tokens, collate, to_device
 from ..training import mix_seed, printer, seeded_build
 from .columns import is_missing
@@ -43,12 +35,10 @@ from .estimator import (
     FEW,
     Estimator,
     channel_level,
-    choose_encoding,
-    choose_recipe,
-    choose_size,
     fitted_scale,
     from_zero,
     read_series,
+    span_of,
 )
 from .units import Scale, Series, channel_of
 
@@ -61,14 +51,14 @@ class Classifier(ClassifierMixin, Estimator):
     ----------
     pretrain : bool
         False: learn the classes only.
-    size : str or Size, optional
+    size : str, optional
         Of the encoder, as `size` takes it. None: by the number of values.
     longest : int
         Tokens of a series that are looked at; of longer series every second, third ...
         one of each channel.
     steps : int, optional
-        Of each of the two stages, rounded to whole passes over the series (one at
-        least). None: 300 to 1000, by the number of series.
+        Of each of the two stages, in whole passes over the series. None: 300 to 1000,
+        by the number of series.
     lr : float
         Peak learning rate, of Muon.
     batch : int
@@ -83,14 +73,11 @@ class Classifier(ClassifierMixin, Estimator):
     ----------
     classes_ : array, (K,)
     model_ : RoMAEPredictor
-    scale_ : Scale
-        The units of the fit.
-    history_ : list of dict
-        Of the training.
-    simple_ : scikit-learn estimator
-        See `score_simple`.
+    simple_ : scikit-learn's logistic regression; see `score_simple`
+    scale_, history_
+        As in `Interpolator`.
     report_ : dict
-        Accuracies on held-out series; `summary` puts them into words.
+        Accuracies on held-out series: `summary` puts them into words.
     """
 
     SETTINGS = Estimator.SETTINGS | {
@@ -120,7 +107,7 @@ class Classifier(ClassifierMixin, Estimator):
         ----------
         X : Tokens, list of pairs (times, values), or array (n, T)
             Tokens as `from_table` makes them; pairs of (N,) times and (N,) or (N, P)
-            values; or evenly spaced values. Rows with a NaN are left out, with a
+            values; evenly spaced values. Rows with a NaN are left out, with a
             UserWarning if that loses other values.
         y : array_like, (n,), optional
             Classes, None or NaN where unknown. None altogether: those of the table.
@@ -130,7 +117,6 @@ class Classifier(ClassifierMixin, Estimator):
         Returns
         -------
         Classifier
-            Itself.
 
         Raises
         ------
@@ -138,16 +124,14 @@ class Classifier(ClassifierMixin, Estimator):
             For fewer than two classes.
         """
         began = time.monotonic()
-        self._forget()
-        self._check(self.SETTINGS)
+        self._begin()
         if isinstance(y, Scale):
             raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
         series, given = read_series(X, scale)
         known, names = self._classes(X, len(series), y, given)
         self.classes_, code = np.unique(names[known], return_inverse=True)
         if len(self.classes_) < 2:
-            count = len(self.classes_)
-            raise ValueError(f"y has {count} class; telling classes apart takes two")
+            raise ValueError(f"y has {len(self.classes_)} class; there must be two")
         label = np.full(len(series), -1)
         label[known] = code
         self.scale_ = fitted_scale(series, given)
@@ -210,10 +194,7 @@ class Classifier(ClassifierMixin, Estimator):
         """
         check_is_fitted(self, "report_")
         if not hasattr(self, "simple_"):
-            raise ValueError(
-                "this classifier was loaded from a file, which holds RoMAE alone; fit "
-                "it to have both"
-            )
+            raise ValueError("a classifier that was loaded from a file has no simple_")
         known, names = self._truth(X, y, scale)
         simple = describe(self._read(X, scale), len(self.scale_.channels))
         guess = self.classes_[self.simple_.predict(simple)]
@@ -280,28 +261,21 @@ class Classifier(ClassifierMixin, Estimator):
         """Return which series have a class, and the classes, (n,) each."""
         if y is None:
             if not isinstance(X, Tokens) or "label" not in X.aux:
-                raise ValueError(
-                    "y is None, and the tokens carry no label; give y, or label= in "
-                    "from_table"
-                )
+                hint = "give y, or label= in from_table"
+                raise ValueError(f"y is None, and the tokens carry no label; {hint}")
             code = X.aux["label"].cpu().numpy()
             return code >= 0, np.array(scale.labels)[code] if scale.labels else code
         if isinstance(y, list | tuple | np.ma.MaskedArray):
             y = checks.array("y", y)
         names = column_or_1d(y, warn=True)
         if names.shape != (n,):
-            raise ValueError(
-                f"y has shape {names.shape}; it must be ({n},), one class for each "
-                "series"
-            )
+            raise ValueError(f"y has shape {names.shape}; it must be ({n},)")
         known = ~is_missing(names)
         if names.dtype == object and known.any():
             text = {isinstance(name, str) for name in names[known]}
             if len(text) > 1:
-                raise ValueError(
-                    "y mixes text with what is none; write all classes as text, or all "
-                    "as numbers"
-                )
+                hint = "write all classes as text, or all as numbers"
+                raise ValueError(f"y mixes text with what is none; {hint}")
             if text == {False}:  # numbers beside None
                 names = np.array(np.where(known, names, names[known][0]).tolist())
         check_classification_targets(names[known])
@@ -340,13 +314,7 @@ class Classifier(ClassifierMixin, Estimator):
         self.within_ = None  # the deviation around a series' mean, once it is measured
         data, simple = self._tokens(series), describe(series, len(self.scale_.channels))
         rows, held = self._hold_out(label)
-        axes = data.positions.shape[-1]
-        shape = choose_size(self.size, int(data.real.sum()), axes)
-        span = float((data.positions[..., 0] * data.real).amax(1).median())
-        config = ModelConfig(
-            patch=data.values.shape[-1], axes=axes, encoder=shape, decoder=shape,
-            positions=choose_encoding(span, shape, axes), dropout=0.1,
-        )
+        config = self._configure(data, int(data.real.sum()), dropout=0.1)
         others = np.setdiff1d(np.arange(len(series)), held)
         others = others[data.real.sum(1).numpy()[others] > 1]
         steps = self.steps
@@ -370,8 +338,7 @@ class Classifier(ClassifierMixin, Estimator):
         report = self._measure(data, simple, rows, held, label) if len(held) else {}
         return report | {
             "series": len(series), "labelled": len(rows), "held": len(held),
-            "span": span, "steps": self.history_[-1]["step"],
-            "parameters": count_parameters(model), "base": config.positions.base,
+            "span": span_of(data),
         }
 
     def _hold_out(self, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -391,7 +358,7 @@ class Classifier(ClassifierMixin, Estimator):
         return np.concatenate((train, rows[~many])), held
 
     def _stage(self, model: nn.Module, data: Tokens, loss: Callable, steps: int):
-        recipe = choose_recipe(len(data), steps, self.batch, self.lr)
+        recipe = self._recipe(len(data), steps)
         log = printer(every=10) if self.verbose else None
         self.history_ += self._train(
             model, data, loss, recipe, logs=min(20, steps), log=log
@@ -424,14 +391,7 @@ class Classifier(ClassifierMixin, Estimator):
             shuffled.append((values[real][order], positions[real]))
         moved = np.abs(self._probabilities(collate(shuffled)) - probability).mean()
         if moved < 0.01:
-            warnings.warn(
-                "with the values shuffled among their times probabilities move by "
-                f"{moved:.2g} only: the model makes nothing of the times. It may be "
-                "trained too little (steps), the classes may not depend on time, or "
-                f"the unit of position ({self.scale_.unit:.3g} of time) may be wrong: "
-                "try another, from_table(..., unit=...)",
-                stacklevel=4,
-            )
+            self._warn_blind(f"probabilities move by {moved:.2g} only")
         majority = np.bincount(label[rows]).argmax()
         return {
             "romae": float((probability.argmax(1) == truth).mean()),
@@ -440,19 +400,13 @@ class Classifier(ClassifierMixin, Estimator):
             "moved": float(moved),
         }
 
-    def _patch(self) -> int:
-        width = self.scale_.mean.reshape(len(self.scale_.channels), -1).shape[1]
-        return 2 if width == 1 else width
-
     @classmethod
     def _restore(cls, model: nn.Module, notes: dict) -> "Classifier":
         self = super()._restore(model, notes)
         self.classes_ = np.asarray(self.classes_)
         outputs = self.model_.head[-1].out_features
         if self.classes_.shape != (outputs,):
-            raise ValueError(
-                f"it has {len(self.classes_)} classes, and a model of {outputs}"
-            )
+            raise ValueError(f"its model has {outputs} classes, not {self.classes_}")
         return self
 
 

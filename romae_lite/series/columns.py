@@ -51,9 +51,10 @@ def read_numbers(name: str, column: Any) -> np.ndarray:
         items, dates = found.ravel().tolist(), found.dtype.kind in "mM"
         for i in np.flatnonzero(~is_missing(found)):
             item = items[i]
-            if dates or isinstance(item, NO_NUMBERS) or not np.isscalar(item):
-                row = _row(found, i)
-                raise ValueError(f"{name} of row {row} is {item!r}; it must be a number")
+            number = np.isscalar(item) and not isinstance(item, NO_NUMBERS)
+            if dates or not number or abs(item) > np.finfo(float).max:
+                where = f"{name} of row {_row(found, i)}"
+                raise ValueError(f"{where} is {item!r:.80}; it must be a number")
             numbers.flat[i] = item
     if (large := np.abs(numbers) > LARGEST).any():
         i = np.flatnonzero(large)[0]

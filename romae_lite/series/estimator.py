@@ -23,41 +23,39 @@ except ImportError as error:
 from .. import checks
 from ..batching import by_length
 from ..io import parsing
-from ..model import Size, load, notes_of, save, size
+from ..model import ModelConfig, count_parameters, load, notes_of, save, size
 from ..rope import PositionEncoding, turning_pairs
 from ..tokens import Tokens
 from ..training import Recipe, fit
 from .columns import check_dates, is_missing, read_numbers, to_seconds
-from .units import Scale, Series, channel_of, typical_gap
+from .units import POSITIVE, Scale, Series, channel_of, typical_gap
 
 # Of so many held-out series the standard error of an accuracy is up to 7 points, of so
 # many points that of an error a tenth of it, and more with fewer. What is better on
 # each of so many other series is so by chance once in 32 times.
 FEW, FEW_SERIES = 50, 5
 
-POSITIVE = (checks.number, lambda v: v > 0, "be positive")
-
 
 class Estimator(BaseEstimator):
     """A scikit-learn estimator round one model.
 
     SETTINGS  of each parameter: a function of `checks`, and its further arguments
+    LEARNT    the same of what `fit` leaves beside `model_` and `scale_`; files hold it
     OPTIONAL  names of those that may be None
-    LEARNT    the same for what `fit` leaves beside `model_` and `scale_`; files hold it
-    MODEL     the class of the model
+    MODEL     class of the model
     """
 
     SETTINGS = {
-        "size": (lambda name, value: size(value),),
-        "steps": (checks.whole, 1), "lr": POSITIVE, "batch": (checks.whole, 1),
+        "size": (lambda name, value: size(value),), "steps": (checks.whole, 1),
+        "lr": (checks.number, *POSITIVE), "batch": (checks.whole, 1),
         "seed": (checks.whole, 0), "device": (checks.choice, ("cpu", "cuda", "mps")),
         "verbose": (checks.kind, int),  # scikit-learn's are numbers
     }
-    OPTIONAL = ("size", "steps", "device", "local", "within_")
     LEARNT = {
-        "within_": POSITIVE, "report_": (checks.kind, dict),
+        "within_": (checks.number, *POSITIVE), "report_": (checks.kind, dict),
         "history_": (checks.kind, list),
     }
+    OPTIONAL = ("size", "steps", "device", "local", "within_")
     MODEL = nn.Module
 
     def _check(self, rules: dict) -> None:
@@ -66,11 +64,49 @@ class Estimator(BaseEstimator):
             if value is not None or name not in self.OPTIONAL:
                 check(name, value, *rest)
 
-    def _forget(self) -> None:
-        """Drop what an earlier fit has learnt: one that fails or is interrupted must
-        not leave parts of both that answer. A fit sets its report last."""
+    def _begin(self) -> None:
+        """Check the settings, and drop what an earlier fit has learnt: one that fails
+        or is interrupted must not leave parts of both that answer. A fit sets its
+        report last."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
+        self._check(self.SETTINGS)
+
+    def _finish(self, report: dict, began: float) -> "Estimator":
+        self.report_ = report | {
+            "parameters": count_parameters(self.model_),
+            "base": self.model_.config.positions.base,
+            "steps": self.history_[-1]["step"], "seconds": time.monotonic() - began,
+            "settings": self.get_params(),
+        }
+        if self.verbose:
+            print(self._result())
+        return self
+
+    def _configure(self, data: Tokens, values: int, **settings: Any) -> ModelConfig:
+        """Choose a model: small for few values, larger for many; with RoPE whose
+        slowest turning pair needs about twice the span of a series to come round."""
+        axes = data.positions.shape[-1]
+        small = "32x2x2x128" if axes == 1 and values < 4000 else "48x3x2x192"
+        name = "64x4x3x256" if values > 200_000 else small
+        shape = size(name if self.size is None else self.size)
+        pairs = shape.head_dim // (2 * axes)
+        slow = turning_pairs(2 * pairs, 0.75) - 1
+        base = (max(span_of(data), 10) / np.pi) ** (pairs / max(slow, 1))
+        return ModelConfig(
+            patch=data.values.shape[-1], axes=axes, encoder=shape, decoder=shape,
+            positions=PositionEncoding(base=float(np.clip(base, 10, 1e5))), **settings,
+        )
+
+    def _recipe(self, samples: int, steps: int) -> Recipe:
+        """Return Muon for about so many steps, in whole epochs."""
+        per_epoch = max(1, -(-samples // self.batch))
+        epochs = max(1, round(steps / per_epoch))
+        total = epochs * per_epoch
+        return Recipe(
+            epochs=epochs, batch=self.batch, lr=self.lr, optimizer="muon",
+            warmup=min(total // 2, max(1, total // 20)),
+        )
 
     def _train(self, model: nn.Module, data: Tokens, loss, recipe: Recipe, **options):
         lengths = data.lengths
@@ -80,21 +116,22 @@ class Estimator(BaseEstimator):
             **options,
         )
 
-    def _finish(self, report: dict, began: float) -> "Estimator":
-        self.report_ = report | {
-            "seconds": time.monotonic() - began, "settings": self.get_params(),
-        }
-        if self.verbose:
-            print(self._result())
-        return self
+    def _warn_blind(self, what: str) -> None:
+        warnings.warn(
+            f"with the values shuffled among their times {what}: the model makes "
+            "nothing of the times. It may be trained too little (steps), the data may "
+            f"not depend on time, or the unit of position ({self.scale_.unit:.3g} of "
+            "time) may be wrong: try another, from_table(..., unit=...)",
+            stacklevel=5,
+        )
 
     def save(self, path: str | PathLike) -> None:
-        """Write weights, units and report into one file. The series are not in it.
+        """Write weights, units and report into one file; the series are not in it.
 
         Parameters
         ----------
         path : path-like
-            Of a safetensors file, which is written whole or not at all.
+            Of a safetensors file.
         """
         check_is_fitted(self, "report_")
         names = ("unit", "channels", "mean", "deviation", "dates")
@@ -143,18 +180,15 @@ class Estimator(BaseEstimator):
         if unknown := set(kept) - set(self.LEARNT):
             raise ValueError(f"it holds {sorted(unknown)[0]!r}, which nobody has saved")
         for name in self.LEARNT:
-            if name in kept or not hasattr(cls, name):  # files of before lack some
+            if name in kept or not hasattr(cls, name):
                 setattr(self, name, kept[name])
         self._check(self.LEARNT)
-        # files of before do not say
-        self.report_.setdefault("settings", notes["parameters"])
+        self.report_.setdefault("settings", notes["parameters"])  # older files lack it
         for name, value in self.report_.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"its report says {name} {value}")
-        axes = 1 + (len(self.scale_.channels) > 1)
-        found = (type(model), model.config.axes, model.config.patch)
-        if found != (cls.MODEL, axes, self._patch()):
-            raise ValueError(f"its model is a {found[0].__name__} for other tokens")
+        if type(model) is not cls.MODEL:
+            raise ValueError(f"its model is a {type(model).__name__}")
         if bad := [n for n, t in model.state_dict().items() if not t.isfinite().all()]:
             raise ValueError(f"{bad[0]} holds NaN or infinity")
         self.model_ = model
@@ -180,23 +214,15 @@ def read_series(X: Any, scale: Scale | None = None) -> tuple[Series, Scale]:
 def _from_tokens(X: Tokens, scale: Scale | None) -> tuple[Series, Scale]:
     axes, number = X.positions.shape[-1], X.positions[..., 1:][X.real]
     if axes > 2:
-        raise ValueError(
-            f"X has positions of {axes} axes; series have time, and the number of the "
-            "channel if there are several"
-        )
+        raise ValueError(f"X has positions of {axes} axes; series have 1 or 2")
     if ((number < 0) | (number != number.floor())).any():
-        raise ValueError(
-            "X has a second axis of positions that holds no numbers of channels: 0, 1, "
-            "2, ..."
-        )
+        raise ValueError("X has a second axis that holds no numbers of channels")
     channels = 1 + int(channel_of(X.positions).max())
     if scale is None:
         scale = plain_scale(len(X), channels, X.values.shape[-1], None)
     elif len(scale.ids) != len(X) or len(scale.channels) < channels:
-        raise ValueError(
-            f"scale has {len(scale.ids)} samples, {len(scale.channels)} channels; X "
-            f"has {len(X)}, {channels}"
-        )
+        found = f"{len(scale.ids)} samples, {len(scale.channels)} channels"
+        raise ValueError(f"scale has {found}; X has {len(X)}, {channels}")
     rows = zip(X.values, X.positions, X.real, strict=True)
     return [(values[real], positions[real]) for values, positions, real in rows], scale
 
@@ -210,15 +236,13 @@ def _from_pairs(X: Any) -> tuple[Series, Scale]:
     series, cut, rows, dates = [], 0, 0, None
     for i, pair in enumerate(list(X)):
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(
-                f"X[{i}] is a {type(pair).__name__}; it must be a pair (times, values)"
-            )
-        times, values = (checks.array(f"X[{i}][{j}]", part) for j, part in enumerate(pair))
+            kind = type(pair).__name__
+            raise TypeError(f"X[{i}] is a {kind}; it must be a pair (times, values)")
+        times = checks.array(f"X[{i}][0]", pair[0])
+        values = checks.array(f"X[{i}][1]", pair[1])
         if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
-            raise ValueError(
-                f"X[{i}] has times of shape {times.shape} and values of shape "
-                f"{values.shape}; they must be (N,) and (N,) or (N, P)"
-            )
+            found = f"times of shape {times.shape} and values of shape {values.shape}"
+            raise ValueError(f"X[{i}] has {found}; write (N,) and (N,) or (N, P)")
         values = read_numbers(f"X[{i}][1]", values)
         values = values[:, None] if values.ndim == 1 else values  # (N, P)
         lost = is_missing(values)
@@ -277,36 +301,13 @@ def fitted_scale(series: Series, given: Scale) -> Scale:
     )
 
 
-# Model and recipe -------------------------------------------------------------
-
-
-def choose_size(given: Any, values: int, axes: int) -> Size:
-    """Return the size that is given, or a small one for few values, a larger for many."""
-    if given is not None:
-        return size(given)
-    if values < 4000 and axes == 1:
-        return size("32x2x2x128")
-    return size("64x4x3x256" if values > 200_000 else "48x3x2x192")
-
-
-def choose_encoding(span: float, size: Size, axes: int) -> PositionEncoding:
-    """Return RoPE whose slowest turning pair needs about twice the span of a window,
-    in units, to come round."""
-    pairs = size.head_dim // (2 * axes)
-    slow = turning_pairs(2 * pairs, 0.75) - 1
-    base = (max(span, 10) / np.pi) ** (pairs / max(slow, 1))
-    return PositionEncoding(base=float(np.clip(base, 10, 1e5)))
-
-
-def choose_recipe(samples: int, steps: int, batch: int, lr: float) -> Recipe:
-    """Return Muon for about so many steps, in whole epochs."""
-    per_epoch = max(1, -(-samples // batch))
-    epochs = max(1, round(steps / per_epoch))
-    warmup = min(epochs * per_epoch // 2, max(1, epochs * per_epoch // 20))
-    return Recipe(epochs=epochs, batch=batch, lr=lr, optimizer="muon", warmup=warmup)
-
-
 # Series -----------------------------------------------------------------------
+
+
+def span_of(data: Tokens) -> float:
+    """Return the median length of the samples, which begin at time 0."""
+    times = data.positions[..., 0] * data.real  # (B, N)
+    return float(times.amax(1).median())
 
 
 def from_zero(values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:

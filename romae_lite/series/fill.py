@@ -20,10 +20,7 @@ STRIDE = SEEN[1] // 3  # of a long series each window answers for its middle thi
 
 
 def fill(
-    times: ArrayLike,
-    values: ArrayLike,
-    at: ArrayLike | None = None,
-    *,
+    times: ArrayLike, values: ArrayLike, at: ArrayLike | None = None, *,
     model: RoMAE | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Estimate what would be measured at other times. Nothing is trained.
@@ -68,8 +65,7 @@ def fill(
     if outside := int(((at < t[0] - far) | (at > t[-1] + far)).sum()):
         warnings.warn(
             f"{outside} of {len(at)} times lie further outside the series than a tenth "
-            "of its length: nothing was learnt there, and neither mean nor band can be "
-            "trusted",
+            "of its length: neither mean nor band can be trusted there",
             stacklevel=2,
         )
     model = _filler() if model is None else model
@@ -97,14 +93,11 @@ def windows(count: int) -> list[tuple[int, int, int]]:
 
 
 def answers(
-    model: RoMAE,
-    t: np.ndarray,
-    y: np.ndarray,
-    at: np.ndarray,
+    model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray,
     spread: float | None = None,
 ) -> np.ndarray:
-    """Return mean and standard deviation (2, M) at `at` (M,), from all points t, y (N,),
-    sorted by time: what the page computes as well.
+    """Return mean and standard deviation (2, M) at `at` (M,), from points t, y (N,)
+    in order of time: what the page computes as well.
 
     Places are asked in heaps of at most 24 that each span the whole range, as in
     training. spread: what values are divided by; None: their own deviation.
@@ -136,13 +129,9 @@ def _read(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     t, dates = to_seconds("times", times)
     y = read_numbers("values", values)
     if y.ndim != 1:
-        raise ValueError(
-            f"values has shape {y.shape}; it must be one series, of shape (N,)"
-        )
+        raise ValueError(f"values has shape {y.shape}; it must be one series, (N,)")
     if len(t) != len(y):
-        raise ValueError(
-            f"times has {len(t)} entries, values has {len(y)}; they must agree"
-        )
+        raise ValueError(f"times has {len(t)} entries, values has {len(y)}")
     at, asked_dates = to_seconds("at", at)
     check_dates("at", asked_dates, "times", dates)
     check_zone("at", places, "times", zoned)
@@ -153,14 +142,10 @@ def _read(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     order = np.argsort(t, kind="stable")
     t, y = t[order], y[order]
     if (count := len(np.unique(t))) < SEEN[0]:
-        raise ValueError(
-            f"there are {count} measurements at different times; at least {SEEN[0]} "
-            "are needed"
-        )
+        found = f"{count} measurements at different times"
+        raise ValueError(f"there are {found}; at least {SEEN[0]} are needed")
     if y.min() == y.max():
-        raise ValueError(
-            f"values are all {y[0]:g}; there is nothing to tell their scale by"
-        )
+        raise ValueError(f"values are all {y[0]:g}, which gives no scale")
     return t, y, at
 
 

@@ -24,31 +24,26 @@ from ..fast import Fast
 from ..masking import hide, split
 from ..model import (
     BANDS,
-    ModelConfig,
     RoMAE,
-    count_parameters,
     device_of,
     gaussian_loss,
     masked_loss,
     split_mean_variance,
 )
 from ..tokens import Tokens, collate
-from ..training import Interrupted, mix_seed, printer, seeded, seeded_build
+from ..training import Interrupted, Recipe, mix_seed, printer, seeded, seeded_build
 from .columns import to_python
 from .estimator import (
     FEW,
     FEW_SERIES,
-    POSITIVE,
     Estimator,
     channel_level,
-    choose_encoding,
-    choose_recipe,
-    choose_size,
     fitted_scale,
     from_zero,
     read_series,
+    span_of,
 )
-from .units import Scale, Series, channel_of
+from .units import POSITIVE, Scale, Series, channel_of
 
 Answers = list[tuple[np.ndarray, np.ndarray]]  # of each series two arrays (M,)
 Question = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]  # visible, hidden part
@@ -59,14 +54,13 @@ class Interpolator(Estimator):
 
     Parameters
     ----------
-    size : str or Size, optional
+    size : str, optional
         Of encoder and decoder, as `size` takes it. None: by the number of values.
     window : int
-        Tokens that the model sees at once. Longer series are seen through overlapping
-        windows.
+        Tokens that the model sees at once; longer series pass in overlapping windows.
     steps : int, optional
-        Of training, rounded to whole passes over the windows (one at least); fewer if
-        held-out points have long not got better. None: by the number of values.
+        Of training, in whole passes over the windows; fewer if held-out points have
+        long not got better. None: by the number of values.
     lr : float
         Peak learning rate, of Muon.
     batch : int
@@ -85,18 +79,18 @@ class Interpolator(Estimator):
     ----------
     model_ : RoMAE
     scale_ : Scale
-        The units of the fit.
+        Units of the fit.
     history_ : list of dict
         Of the training.
     report_ : dict
-        Errors and coverage on held-out points; `summary` puts them into words.
+        Errors and coverage on held-out points: `summary` puts them into words.
     """
 
     SETTINGS = Estimator.SETTINGS | {
         "window": (checks.whole, 8), "local": (checks.kind, bool),
     }
     LEARNT = Estimator.LEARNT | {
-        "local_": (checks.kind, bool), "stretch_": POSITIVE,
+        "local_": (checks.kind, bool), "stretch_": (checks.number, *POSITIVE),
         "shared_": (checks.number, lambda v: 0 <= v <= 1, "lie in [0, 1]"),
     }
     MODEL = RoMAE
@@ -112,20 +106,19 @@ class Interpolator(Estimator):
         self.device, self.verbose = device, verbose
 
     def fit(self, X, scale: Scale | None = None) -> "Interpolator":
-        """Train on series, with some held out.
+        """Train on series, some of which (or some points) are held out.
 
         Parameters
         ----------
         X : Tokens or list of pairs (times, values)
             Tokens as `from_table` makes them, or pairs of numbers or dates (N,) and
-            numbers (N,). NaN is a gap.
+            numbers (N,), NaN for gaps.
         scale : Scale, optional
             That of tokens which carry none. Those of `from_table` do.
 
         Returns
         -------
         Interpolator
-            Itself.
 
         Raises
         ------
@@ -133,20 +126,15 @@ class Interpolator(Estimator):
             If no series has two values, or all together have fewer than 20.
         """
         began = time.monotonic()
-        self._forget()
-        self._check(self.SETTINGS)
+        self._begin()
         series, given = self._read(X, scale)
         if (width := series[0][0].shape[1]) > 1:
-            raise ValueError(
-                f"X has {width} values a token; give each channel tokens of its own: "
-                "from_table does"
-            )
-        total = sum(len(values) for values, _ in series)
-        if total < 20 or max(len(values) for values, _ in series) < 2:
-            raise ValueError(
-                f"X has {total} values in {len(series)} series; 20 are needed, two of "
-                "them in one series"
-            )
+            hint = "give each channel tokens of its own: from_table does"
+            raise ValueError(f"X has {width} values a token; {hint}")
+        lengths = [len(values) for values, _ in series]
+        if sum(lengths) < 20 or max(lengths) < 2:
+            found = f"{sum(lengths)} values in {len(series)} series"
+            raise ValueError(f"X has {found}; 20 are needed, two of them in one series")
         self.scale_, self._data = fitted_scale(series, given), (series, given)
         report = self._fit(self.scale_.convert(series, given))
         return self._finish(report, began)
@@ -162,8 +150,8 @@ class Interpolator(Estimator):
         X, scale
             Series to fill, as in `fit`. None: those of the fit.
         at : array_like, (M,), or list of B of these
-            Times, the same for every series, or an array for each; numbers, or dates
-            where the data have dates. What is asked together does not matter.
+            Times, the same for every series or an array for each; dates where the data
+            have dates. What is asked together does not matter.
         channel : str, optional
             Which to ask for, if there are several.
         id : hashable, optional
@@ -178,12 +166,12 @@ class Interpolator(Estimator):
         -----
         UserWarning
             For times before the first or after the last value of the channel in a
-            series: nothing was learnt there. For series without any.
+            series, where nothing was learnt; for series without any.
 
         Raises
         ------
         TypeError, ValueError
-            For times, ids and channels that the data do not have.
+            For times, ids and channels that the data cannot have.
         """
         series, given = self._asked(X, scale)
         scale = self.scale_
@@ -197,17 +185,34 @@ class Interpolator(Estimator):
         series = scale.convert(series, given)
         each = isinstance(at, list) and len(at) > 0 and np.ndim(at[0]) == 1
         if each and len(at) != len(series):
-            raise ValueError(
-                f"at has {len(at)} arrays of times; there are {len(series)} series"
+            found = f"{len(at)} arrays of times"
+            raise ValueError(f"at has {found}; there are {len(series)} series")
+        asked, outside, bare = [], 0, 0
+        for b, (_, positions) in enumerate(series):
+            asked.append(self._places(given, b, at[b] if each else at, c))
+            when, times = asked[b][:, 0], positions[channel_of(positions) == c, 0]
+            bare += not len(times)
+            if len(times):
+                far = (when < times[0] - 1e-9) | (when > times[-1] + 1e-9)
+                outside += int(far.sum())
+        if outside:
+            where = "" if channel is None else f" in channel {channel!r}"
+            warnings.warn(
+                f"{outside} of {sum(map(len, asked))} times lie before the first or "
+                f"after the last value of their series{where}: nothing was learnt "
+                "there, and neither mean nor band can be trusted",
+                stacklevel=2,
             )
-        asked = [
-            self._places(given, b, at[b] if each else at, c) for b in range(len(series))
-        ]
-        self._warn_outside(series, asked, c, channel)
+        if bare:
+            warnings.warn(
+                f"{bare} of {len(series)} series have no value of channel {channel!r}: "
+                "what is answered comes from their other channels",
+                stacklevel=2,
+            )
         answers = self._answer(series, asked)
         factor, middle = scale.deviation.flat[c], scale.mean.flat[c]
         mean = [m * factor + middle for m, _ in answers]
-        deviation = [s * factor for _, s in answers]
+        deviation = [np.exp(v / 2) * self.stretch_ * factor for _, v in answers]
         if len(series) == 1 and not each:
             return mean[0], deviation[0]
         return (mean, deviation) if each else (np.stack(mean), np.stack(deviation))
@@ -223,18 +228,14 @@ class Interpolator(Estimator):
         Returns
         -------
         float
-            The share of the variance that is explained, 1 at best. For values that do
-            not differ 0, or 1 if every answer is exact, as in scikit-learn.
+            1 at best. For values that do not differ 0, or 1 if every answer is exact.
         """
         series, given = self._asked(X, scale)
         series = [s for s in self.scale_.convert(series, given) if len(s[0]) > 1]
         if not series:
-            raise ValueError(
-                "X has no series of two values or more; to hide one of them, another "
-                "must be there"
-            )
+            raise ValueError("X has no series of two values or more, to hide one")
         questions = hide_parts(series, self.seed, self.window, 0.5)
-        truth, mean, _ = self._graded(questions)
+        truth, mean, _ = self._grade(questions)
         return float(r2_score(truth, mean))
 
     def summary(self) -> str:
@@ -291,7 +292,7 @@ class Interpolator(Estimator):
         if scale is not None:
             raise ValueError("scale is given, but X is None; give both, or neither")
         if self._data is None:
-            raise ValueError("X is None, but a saved model carries no series; give some")
+            raise ValueError("X is None, but a saved model carries no series")
         return self._data
 
     def _places(self, given: Scale, sample: int, times: Any, c: int) -> Tensor:
@@ -304,33 +305,6 @@ class Interpolator(Estimator):
             return at
         return torch.cat((at, torch.full_like(at, c)), dim=-1)
 
-    @staticmethod
-    def _warn_outside(
-        series: Series, asked: list[Tensor], c: int, channel: str | None
-    ) -> None:
-        outside, bare = 0, 0
-        for (_, positions), at in zip(series, asked, strict=True):
-            times, when = positions[channel_of(positions) == c, 0], at[:, 0]
-            if not len(times):
-                bare += 1
-                continue
-            far = (when < times[0] - 1e-9) | (when > times[-1] + 1e-9)
-            outside += int(far.sum())
-        if outside:
-            where = "" if channel is None else f" in channel {channel!r}"
-            warnings.warn(
-                f"{outside} of {sum(map(len, asked))} times lie before the first or "
-                f"after the last value of their series{where}: nothing was learnt "
-                "there, and neither mean nor band can be trusted",
-                stacklevel=3,
-            )
-        if bare:
-            warnings.warn(
-                f"{bare} of {len(series)} series have no value of channel "
-                f"{channel!r}: what is answered comes from their other channels",
-                stacklevel=3,
-            )
-
     # Training -----------------------------------------------------------------
 
     def _fit(self, series: Series) -> dict:
@@ -338,29 +312,25 @@ class Interpolator(Estimator):
         train, choose, test, apart = hold_out(series, self.seed, self.window)
         windows = [w for s in train for w in cut_windows(*s, self.window)]
         data = collate([w for w in windows if len(w[0]) > 1])
+        values = sum(len(v) for v, _ in series)
         self._fit_level(data)
-        values, axes = sum(len(v) for v, _ in series), data.positions.shape[-1]
-        shape = choose_size(self.size, values, axes)
-        span = float(data.positions[..., 0].amax(1).median())
-        config = ModelConfig(
-            patch=1, axes=axes, encoder=shape, decoder=shape, cls=axes > 1,
-            positions=choose_encoding(span, shape, axes), spread=True, alone=True,
+        config = self._configure(
+            data, values, cls=data.positions.shape[-1] > 1, spread=True, alone=True
         )
         self.model_ = seeded_build(self.seed, lambda: RoMAE(config))
         steps = self.steps
         if steps is None:
             steps = int(np.clip(values // 16, 500, 3000))
-        recipe = choose_recipe(len(data), steps, self.batch, self.lr)
+        recipe = self._recipe(len(data), steps)
         self._stop_early(data, choose, recipe, steps)
-        self.stretch_ = 1.0
-        z = self._deviations(*self._graded(choose))
+        truth, mean, log_variance = self._grade(choose)
+        z = np.abs(truth - mean) / np.exp(log_variance / 2)
         self.stretch_ = float(np.quantile(z, 0.6827)) if len(z) >= 20 else 1.0
+        shape = config.encoder
         return self._measure(test) | {
             "series": len(series), "apart": apart, "values": values,
-            "windows": len(data), "steps": self.history_[-1]["step"],
+            "windows": len(data), "span": span_of(data),
             "most_steps": recipe.epochs * -(-len(data) // self.batch),
-            "parameters": count_parameters(self.model_), "span": span,
-            "base": config.positions.base,
             "size": f"{shape.dim}x{shape.heads}x{shape.depth}x{shape.ff}",
         }
 
@@ -384,13 +354,13 @@ class Interpolator(Estimator):
         )
 
     def _subtract_level(self, batch: Tokens, hidden: Tensor) -> tuple[Tokens, Tensor]:
-        """Return the batch around its level, if it has one, and that level, (B, N, 1)."""
+        """Return the batch around its level, if it has one, and that (B, N, 1)."""
         if not self.local_:
             return batch, torch.zeros_like(batch.values)
         level = self._level(batch, hidden)
         return batch.with_values((batch.values - level) / self.within_), level
 
-    def _stop_early(self, data: Tokens, choose: list, recipe: Any, steps: int) -> None:
+    def _stop_early(self, data: Tokens, choose: list, recipe: Recipe, steps: int) -> None:
         """Train until held-out points have long not got better; keep the best."""
 
         def loss(model, batch, generator):
@@ -399,7 +369,7 @@ class Interpolator(Estimator):
             batch = self._subtract_level(batch, hidden)[0]
             return masked_loss(model, batch, hidden, gaussian_loss)
 
-        best = EarlyStopping(lambda model: self._likelihood(model, choose), patience=8)
+        best = EarlyStopping(lambda: self._likelihood(choose), patience=8)
         show = printer(every=10) if self.verbose else lambda entry: None
         self.history_ = []
 
@@ -422,7 +392,7 @@ class Interpolator(Estimator):
     # Answers ------------------------------------------------------------------
 
     @torch.no_grad()
-    def _raw(self, model: RoMAE, series: Series, asked: list[Tensor]) -> Answers:
+    def _answer(self, series: Series, asked: list[Tensor]) -> Answers:
         """Return mean and log-variance, standardised, at positions (M_b, D) of each
         series."""
         rows = []  # (sample, first token of its window, which of the asked)
@@ -436,7 +406,7 @@ class Interpolator(Estimator):
         length = [min(self.window, len(x)) for _, x in series]
         rows.sort(key=lambda row: (length[row[0]], len(row[2])))
         found = [np.empty((2, len(at))) for at in asked]
-        model.eval()
+        model, device = self.model_.eval(), device_of(self.model_)
         for i in range(0, len(rows), 64):
             part = rows[i : i + 64]
             samples, counts = [], []
@@ -451,7 +421,7 @@ class Interpolator(Estimator):
             slots = torch.arange(batch.values.shape[1])
             hidden = batch.real & (slots >= torch.tensor(counts)[:, None])
             batch, level = self._subtract_level(batch, hidden)
-            where, device = split(hidden, batch.real), device_of(model)
+            where = split(hidden, batch.real)
             out = model(batch.to(device), where.to(device))
             out = out.cpu().double()  # in this order for Apple
             for j, ((b, _, index), k) in enumerate(zip(part, counts, strict=True)):
@@ -462,79 +432,57 @@ class Interpolator(Estimator):
                 found[b][1, index] = (log_variance + 2 * np.log(self.within_)).numpy()
         return [(f[0], f[1]) for f in found]
 
-    def _answer(self, series: Series, asked: list[Tensor]) -> Answers:
-        """Return mean and calibrated deviation, standardised."""
-        raw = self._raw(self.model_, series, asked)
-        return [(mean, np.exp(v / 2) * self.stretch_) for mean, v in raw]
-
-    def _graded(self, questions: list[Question]) -> tuple[np.ndarray, ...]:
-        """Return truth, mean and deviation (M,) of all that is hidden."""
+    def _grade(self, questions: list[Question]) -> tuple[np.ndarray, ...]:
+        """Return truth, mean and log-variance (M,) of all that is hidden."""
         visible, hidden = zip(*questions, strict=True)
-        answers = self._answer(list(visible), [x for _, x in hidden])
-        mean, deviation = map(np.concatenate, zip(*answers, strict=True))
-        return truth_of(questions), mean, deviation
-
-    @staticmethod
-    def _deviations(truth, mean, deviation) -> np.ndarray:
-        return np.abs(truth - mean) / deviation
-
-    def _likelihood(self, model: RoMAE, questions: list[Question]) -> float:
-        """Return the mean negative log-likelihood of held-out points."""
-        visible, hidden = zip(*questions, strict=True)
-        raw = self._raw(model, list(visible), [x for _, x in hidden])
+        raw = self._answer(list(visible), [x for _, x in hidden])
         mean, log_variance = map(np.concatenate, zip(*raw, strict=True))
-        square = (truth_of(questions) - mean) ** 2
+        truth = np.concatenate([v[:, 0].double().numpy() for v, _ in hidden])
+        return truth, mean, log_variance
+
+    def _likelihood(self, questions: list[Question]) -> float:
+        """Return the mean negative log-likelihood, less a constant."""
+        truth, mean, log_variance = self._grade(questions)
+        square = (truth - mean) ** 2
         return float(np.mean(square * np.exp(-log_variance) + log_variance) / 2)
 
     def _measure(self, questions: list[Question]) -> dict:
         """Measure RoMAE, straight lines and the mean on the same points; coverage; and
         what the error is with values shuffled among their times."""
-        truth, mean, deviation = self._graded(questions)
+        truth, mean, log_variance = self._grade(questions)
         straight = np.concatenate([draw_straight(s, x) for s, (_, x) in questions])
         generator = torch.Generator().manual_seed(mix_seed(self.seed, 5))
         shuffled = [
             ((v[torch.randperm(len(v), generator=generator)], x), hidden)
             for (v, x), hidden in questions
         ]
-        blind = self._graded(shuffled)[1]
         single = len(self.scale_.channels) == 1
         factor = float(self.scale_.deviation.flat[0]) if single else 1.0
 
         def error(guess):
             return factor * float(np.sqrt(np.mean((guess - truth) ** 2)))
 
-        z = self._deviations(truth, mean, deviation)
-        report = {
-            "points": len(truth), "romae": error(mean), "linear": error(straight),
-            "shuffled": error(blind), "mean": factor * float(np.std(truth)),
+        good, blind = error(mean), error(self._grade(shuffled)[1])
+        if blind < 1.05 * good:
+            self._warn_blind(f"the error is {blind:.3g}, and {good:.3g} without that")
+        z = np.abs(truth - mean) / (np.exp(log_variance / 2) * self.stretch_)
+        return {
+            "points": len(truth), "romae": good, "linear": error(straight),
+            "shuffled": blind, "mean": factor * float(np.std(truth)),
             "in_68": float((z <= BANDS[68]).mean()),
             "in_95": float((z <= BANDS[95]).mean()), "in_units": single,
         }
-        if report["shuffled"] < 1.05 * report["romae"]:
-            warnings.warn(
-                "with the values shuffled among their times the error is "
-                f"{report['shuffled']:.3g}, with the right times "
-                f"{report['romae']:.3g}: the model makes nothing of the times. It may "
-                "be trained too little (steps), the values may not depend on time, or "
-                f"the unit of position ({self.scale_.unit:.3g} of time) may be wrong: "
-                "try another, from_table(..., unit=...)",
-                stacklevel=4,
-            )
-        return report
-
-    def _patch(self) -> int:
-        return 1
 
 
 class EarlyStopping:
-    """Keep the weights of the best step; stop after `patience` looks without one."""
+    """Keep the weights of the best look; stop after `patience` without a better one."""
 
-    def __init__(self, measure: Callable[[nn.Module], float], patience: int):
+    def __init__(self, measure: Callable[[], float], patience: int):
         self.measure, self.patience = measure, patience
         self.value, self.weights, self.waited = np.inf, None, 0
 
     def look(self, model: nn.Module) -> dict[str, float]:
-        value = self.measure(model)
+        value = self.measure()
         self.waited += 1
         if value < self.value:
             self.value, self.waited = value, 0
@@ -611,11 +559,6 @@ def hide_parts(
     return questions
 
 
-def truth_of(questions: list[Question]) -> np.ndarray:
-    """Return the values of all that is hidden, (M,)."""
-    return np.concatenate([v[:, 0].double().numpy() for _, (v, _) in questions])
-
-
 def hold_out(
     series: Series, seed: int, window: int
 ) -> tuple[Series, list[Question], list[Question], int]:
@@ -653,8 +596,7 @@ def hold_out(
                     part.append((seen, (v[asked], x[asked])))
         if all(questions):
             return train, *questions, 0
-    count = sum(len(v) for v, _ in series)
-    raise ValueError(f"X has {count} values; too few of a series to hold some out")
+    raise ValueError("X has too few values of a series to hold some out")
 
 
 def draw_straight(seen: tuple[Tensor, Tensor], at: Tensor) -> np.ndarray:

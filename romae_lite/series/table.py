@@ -10,7 +10,7 @@ of columns, in one of two shapes:
 Every measurement becomes one token: its value, at (time) or at (time, channel number).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from .columns import (
     to_python,
     to_seconds,
 )
-from .units import Scale, typical_gap
+from .units import POSITIVE, Scale, typical_gap
 
 
 def from_table(
@@ -48,26 +48,22 @@ def from_table(
 
     Parameters
     ----------
-    table : data frame or mapping
-        Its columns by name.
+    table : data frame or mapping of columns
     time : str
-        The column of times: numbers, or dates (then in seconds). Dates without a time
-        zone are taken to be in UTC.
+        Column of times: numbers, or dates (then in seconds); those without a time zone
+        are taken to be in UTC.
     value : str or sequence of str
-        The column of values. Several names for a wide table, whose columns are the
-        channels.
+        Column of values; several for a wide table, whose columns are the channels.
     id : str, optional
-        The column that says which sample a row belongs to. None: there is one sample.
+        Column of samples. None: there is one.
     channel : str, optional
-        Of a long table, the column that says what was measured. None: the same
-        everywhere.
+        Of a long table, the column that says what was measured.
     label : str, optional
-        The column of a sample's class, the same in all rows where it is there. None
-        of them there: the class is unknown.
+        Column of a sample's class, the same in all rows where it is there.
     unit : float, optional
-        Time of one unit of position. None: the median distance between neighbouring
-        times of one channel of a sample, so that RoPE's fastest pair turns about one
-        radian from one measurement to the next (1 if nobody has two).
+        Time of one unit of position. None: the median distance of neighbouring times
+        of one channel of a sample, so that RoPE's fastest pair turns about one radian
+        from one measurement to the next (1 if nobody has two).
 
     Returns
     -------
@@ -80,31 +76,26 @@ def from_table(
 
     Raises
     ------
-    TypeError
-        For what is no table.
-    ValueError
-        Naming column and row: for columns that are missing or play two roles, times
-        that are no times, values that are no numbers, samples of several classes, and
-        tables with nothing in them.
+    TypeError, ValueError
+        Naming column and row: for what is no table, has no such column, or nothing in
+        it; columns in two roles; times that are no times, values that are no numbers;
+        samples of several classes.
     """
     checks.kind("time", time, str)
     checks.kind("value", value, str | list | tuple)
+    wide = not isinstance(value, str)
+    names = list(value) if wide else [value]
+    if not (names and all(isinstance(name, str) for name in names)):
+        raise ValueError(f"value is {value!r}; it must name a column, or several")
+    if wide and channel is not None:
+        raise ValueError(f"channel is {channel!r}; a wide table needs no channel")
+    roles = [("time", time), *(("value", name) for name in names)]
     for role, name in (("id", id), ("channel", channel), ("label", label)):
         checks.kind(role, name, str | None)
-    wide = not isinstance(value, str)
-    if wide and not (value and all(isinstance(name, str) for name in value)):
-        raise ValueError(f"value is {value!r}; it must name a column, or several")
-    names = list(value) if wide else [value]
-    if wide and channel is not None:
-        raise ValueError(
-            f"channel is {channel!r}, but value names {len(names)} columns; a wide "
-            "table needs no channel"
-        )
-    roles = [("time", time), *(("value", name) for name in names)]
-    others = [("id", id), ("channel", channel), ("label", label)]
-    columns = _columns(table, [pair for pair in roles + others if pair[1] is not None])
-    for i, (role, name) in enumerate(roles):
-        for other, its in roles[i + 1 :] + others:
+        roles += [(role, name)] if name is not None else []
+    columns = _columns(table, roles)
+    for i, (role, name) in enumerate(roles[: 1 + len(names)]):
+        for other, its in roles[i + 1 :]:
             if name == its:
                 raise ValueError(f"{other} is {its!r}, which is the column of {role}")
 
@@ -128,10 +119,7 @@ def from_table(
     when, whose_each = np.tile(when, len(names)), np.tile(whose, len(names))
     there = ~np.isnan(number)
     if not there.any():
-        raise ValueError(
-            f"{', '.join(names)}: no value is there; nothing can be learnt from an "
-            "empty table"
-        )
+        raise ValueError(f"{', '.join(names)}: no value is there")
     if not there.all():
         notes.append(f"{(~there).sum()} missing values left out of {len(there)}.")
     when, number = when[there], number[there]
@@ -140,26 +128,22 @@ def from_table(
     if wide and (bare := [name for name in names if name not in channels]):
         notes.append(f"{', '.join(bare)}: no value, so no channel.")
     if len(set(map(str, channels))) < len(channels):
-        raise ValueError(
-            f"{channel} holds {', '.join(map(repr, channels))}; two of these have one "
-            "name: write them alike"
-        )
+        found = ", ".join(map(repr, channels))
+        raise ValueError(f"{channel} holds {found}; two of these have one name")
     if gone := len(_enumerate(id, whose)[0]) - len(ids):
         notes.append(f"{gone} samples without any value left out.")
     if not wide and (np.diff(when)[np.diff(sample) == 0] < 0).any():
         notes.append("Rows sorted by time.")
     sample, when, kind, number, doubles = _sort(sample, when, kind, number)
     if doubles:
-        notes.append(
-            f"{doubles} values at a time and channel that had one already: means taken."
-        )
+        what = "values at a time and channel that had one already"
+        notes.append(f"{doubles} {what}: means taken.")
 
     # units
     mean, deviation, flat = _standardise(kind, number)
     for c in np.flatnonzero(flat):
-        notes.append(
-            f"{channels[c]} never varies, and is not divided by its deviation."
-        )
+        what = "never varies, and is not divided by its deviation"
+        notes.append(f"{channels[c]} {what}.")
     start = np.flatnonzero(np.diff(sample, prepend=-1))
     if unit is None:
         # Within a channel: two channels that are measured minutes apart say nothing
@@ -168,7 +152,7 @@ def from_table(
         order = np.argsort(series, kind="stable")
         edges = np.flatnonzero(np.diff(series[order])) + 1
         unit = typical_gap(np.split(when[order], edges))
-    checks.number("unit", unit, lambda v: v > 0, "be positive")
+    checks.number("unit", unit, *POSITIVE)
     classes, aux = (), {}
     if label is not None:
         classes, aux["label"] = _labels(label, columns[label], whose, ids)
@@ -193,44 +177,42 @@ def _columns(table: Any, roles: list[tuple[str, str]]) -> dict[str, np.ndarray]:
     if isinstance(table, Mapping):
         names, get = list(table), table.__getitem__
     else:
-        try:
-            import narwhals.stable.v1 as nw
-
-            frame = nw.from_native(table, eager_only=True)
-        except ImportError as error:
-            raise ImportError(
-                "data frames need narwhals: pip install narwhals; or give a mapping of "
-                "columns"
-            ) from error
-        except TypeError as error:
-            raise TypeError(
-                f"table is of type {type(table).__name__}; it must be a data frame or "
-                "a mapping"
-            ) from error
-        names = frame.columns
-
-        def get(name):
-            column = frame[name]
-            zoned = isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone
-            if zoned:  # to UTC, as NumPy knows no time zones
-                column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-            return column.to_numpy()
-
+        names, get = _open_frame(table)
     for role, name in roles:
         if name not in names:
-            known = ", ".join(map(str, names))
-            raise ValueError(
-                f"{role} is {name!r}, which is no column; the table has {known}"
-            )
+            there = ", ".join(map(str, names))
+            found = f"which is no column; the table has {there}"
+            raise ValueError(f"{role} is {name!r}, {found}")
     columns = {name: checks.array(name, get(name)) for _, name in roles}
     for name, column in columns.items():
         if column.ndim != 1:
             raise ValueError(f"{name} has shape {column.shape}; a column is (n,)")
-    if len(lengths := {len(column) for column in columns.values()}) > 1:
-        raise ValueError(
-            f"table has columns of {sorted(lengths)} rows; they must agree"
-        )
+    if len(rows := {len(column) for column in columns.values()}) > 1:
+        raise ValueError(f"table has columns of {sorted(rows)} rows; they must agree")
     return columns
+
+
+def _open_frame(table: Any) -> tuple[list[str], Callable[[str], np.ndarray]]:
+    """Return the names of a data frame's columns, and a function that reads one."""
+    try:
+        import narwhals.stable.v1 as nw
+    except ImportError as error:
+        hint = "pip install narwhals; or give a mapping of columns"
+        raise ImportError(f"data frames need narwhals: {hint}") from error
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError as error:
+        what = f"of type {type(table).__name__}"
+        raise TypeError(f"table is {what}; it must be a frame or a mapping") from error
+
+    def get(name: str) -> np.ndarray:
+        column = frame[name]
+        zoned = isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone
+        if zoned:  # to UTC, as NumPy knows no time zones
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return column.to_numpy()
+
+    return frame.columns, get
 
 
 def _enumerate(name: str | None, column: np.ndarray) -> tuple[tuple, np.ndarray]:
@@ -238,15 +220,14 @@ def _enumerate(name: str | None, column: np.ndarray) -> tuple[tuple, np.ndarray]
     row which of these it is."""
     seen: dict = {}
     try:
-        index = [seen.setdefault(to_python(item), len(seen)) for item in column.tolist()]
+        items = map(to_python, column.tolist())
+        index = [seen.setdefault(item, len(seen)) for item in items]
     except TypeError as error:
         raise ValueError(f"{name} holds what is no name ({error})") from error
     return tuple(seen), np.array(index)
 
 
-def _sort(
-    sample: np.ndarray, when: np.ndarray, kind: np.ndarray, number: np.ndarray
-) -> tuple:
+def _sort(sample, when, kind, number) -> tuple:
     """Sort by sample, time and channel, and average what is equal in all three. The
     last of the results: how many values that took away."""
     order = np.lexsort((kind, when, sample))
@@ -283,21 +264,14 @@ def _labels(
     for sample, item, lost in rows:
         sample, item = to_python(sample), to_python(item)
         if not lost and known.setdefault(sample, item) != item:
-            raise ValueError(
-                f"{name} of sample {sample!r} is both {known[sample]!r} and {item!r}; "
-                "it must be one class"
-            )
+            both = f"{known[sample]!r} and {item!r}"
+            raise ValueError(f"{name} of sample {sample!r} is both {both}")
     if not known:
-        raise ValueError(
-            f"{name} is missing in every row; leave label out, or give some samples a "
-            "class"
-        )
+        raise ValueError(f"{name} is missing in every row; leave label out")
     try:
         classes = tuple(sorted(set(known.values())))
     except TypeError as error:
-        raise ValueError(
-            f"{name} mixes types that have no order; write all classes as text or as "
-            "numbers"
-        ) from error
+        hint = "write all classes as text, or all as numbers"
+        raise ValueError(f"{name} mixes types that have no order; {hint}") from error
     numbers = [classes.index(known[s]) if s in known else -1 for s in ids]
     return classes, torch.tensor(numbers)

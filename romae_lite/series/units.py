@@ -15,44 +15,33 @@ from .. import checks
 from ..rope import frequencies
 from .columns import check_dates, check_zone, read_numbers, to_seconds
 
+POSITIVE = (lambda v: v > 0, "be positive")  # for `checks.number`
 Series = list[tuple[Tensor, Tensor]]  # of each: values (N, P) and positions (N, D)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scale:
-    """The units of tokens: turns values and times of a table into the numbers that a
-    model sees, and back. `Tokens.scale` holds it; `from_table` makes it.
+    """Turn values and times of a table into the numbers of its tokens, and back.
+    `from_table` makes it, and `Tokens.scale` holds it.
 
     Attributes
     ----------
-    ids : tuple of hashable
-        Names of the B samples, in the order of the tokens.
+    ids : tuple, B names
+        Of the samples, in the order of the tokens.
     start : array of float, (B,)
-        Time of position 0 of each sample: its first. For dates, in seconds after
-        `since`.
+        Time of position 0 of each sample; for dates in seconds after `since`.
     unit : float
         Time of one unit of position; for dates in seconds.
-    channels : tuple of str
-        Names of the C channels, in the order of their numbers.
+    channels, labels : tuple of names
+        Of channels and classes, in the order of the numbers that tokens carry.
     mean, deviation : array of float, (C,) or (C, P)
-        Of each channel, in the table's units: tokens hold (value - mean) / deviation.
-    labels : tuple of hashable
-        Names of the classes, in the order of their numbers.
-    dates : bool or None
-        True if times are dates; None if nobody knows.
-    since : datetime64 or None
-        The date from which `start` counts.
-    zoned : bool
-        True if the dates have a time zone.
+        Tokens hold (value - mean) / deviation of their channel.
+    dates, zoned : bool
+        True if times are dates (None: nobody knows), and if these have a time zone.
     notes : tuple of str
-        What was done to the table, in sentences.
+        What was done to the table.
     plain : bool
         True if numbers are as they were given: nothing was standardised.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For units or deviations that are not positive, and for lengths that disagree.
     """
 
     ids: tuple[Hashable, ...]
@@ -69,25 +58,19 @@ class Scale:
     plain: bool = False
 
     def __post_init__(self):
-        checks.number("unit", self.unit, lambda v: v > 0, "be positive")
-        for name in ("start", "mean", "deviation"):
-            numbers = read_numbers(name, getattr(self, name))
-            least = "positive and finite" if name == "deviation" else "finite"
-            if not (numbers > 0 if name == "deviation" else np.isfinite(numbers)).all():
-                raise ValueError(f"{name} is {numbers.tolist()}; it must be {least}")
-            object.__setattr__(self, name, numbers)
+        checks.number("unit", self.unit, *POSITIVE)
         checks.kind("dates", self.dates, bool | None)
-        count = len(self.channels)
-        right = self.mean.shape == self.deviation.shape and self.mean.ndim in (1, 2)
-        if not (right and 0 < count == len(self.mean) and self.mean.size):
-            raise ValueError(
-                f"mean has shape {self.mean.shape}, deviation {self.deviation.shape}; "
-                f"of {count} channels they must be ({count},) or ({count}, P)"
-            )
-        if self.start.shape != (len(self.ids),):
-            raise ValueError(
-                f"start has shape {self.start.shape}; there are {len(self.ids)} ids"
-            )
+        wide = (len(self.channels), *np.shape(self.mean)[1:])
+        for name, shape, low in (
+            ("start", (len(self.ids),), -np.inf),
+            ("mean", wide, -np.inf),
+            ("deviation", wide, 0),
+        ):
+            numbers = read_numbers(name, getattr(self, name))
+            if numbers.shape != shape or not (numbers > low).all():
+                what = f"have shape {shape} and lie above {low}"
+                raise ValueError(f"{name} is {numbers.tolist()}; it must {what}")
+            object.__setattr__(self, name, numbers)
 
     def __getitem__(self, rows: Any) -> "Scale":
         """Return the scale of some samples: a slice, array or tensor of numbers."""
@@ -112,24 +95,23 @@ class Scale:
         Parameters
         ----------
         sample : int
-            Its number, from 0.
+            Its number.
         times : array_like, (M,)
-            Numbers, or dates where the table has dates.
+            Numbers, or dates if the table has dates.
         channel : str, optional
-            Which channel, if there are several.
+            Which, if there are several.
         name : str
             What errors call the times.
 
         Returns
         -------
-        Tensor of float64, (M, 1) or (M, 2)
-            With the channel's number if there are several.
+        Tensor of float64, (M, 1), or (M, 2) with the channel's number
 
         Raises
         ------
         TypeError
-            For numbers where the table has dates, or the other way round; for dates
-            without a time zone where the table has one.
+            For numbers instead of dates, dates instead of numbers, and dates without a
+            time zone if the table has one.
         """
         checks.whole("sample", sample, 0)
         if sample >= len(self.ids):
@@ -146,8 +128,7 @@ class Scale:
     def values(self, standardised: Any, channel: str | None = None) -> np.ndarray:
         """Return standardised numbers, of any shape, in the units of a channel."""
         c = 0 if len(self.channels) == 1 else self.number(channel)
-        numbers = np.asarray(standardised, dtype=np.float64)
-        return numbers * self.deviation[c] + self.mean[c]
+        return np.asarray(standardised, float) * self.deviation[c] + self.mean[c]
 
     def number(self, channel: str | None) -> int:
         """Return the number of a channel."""
@@ -157,22 +138,18 @@ class Scale:
     def convert(self, series: Series, given: "Scale") -> Series:
         """Return series of another scale in the units of this one, in order of time:
         values (N, P) float32, positions (N, 1), or (N, 2) if there are channels."""
-        if unknown := [name for name in given.channels if name not in self.channels]:
-            known = ", ".join(self.channels)
-            raise ValueError(
-                f"channel {unknown[0]!r} is unknown; the model has {known}"
-            )
+        for name in given.channels:
+            if name not in self.channels:
+                known = ", ".join(self.channels)
+                raise ValueError(f"channel {name!r} is unknown; the model has {known}")
         if given.dates is not None:
             check_dates("the times of X", given.dates, "those of the fit", self.dates)
         (m0, d0), (m1, d1) = (
             [torch.from_numpy(a.reshape(len(a), -1)) for a in (s.mean, s.deviation)]
             for s in (given, self)
         )  # (C, P) each
-        if series[0][0].shape[1] != m1.shape[1]:
-            raise ValueError(
-                f"X has {series[0][0].shape[1]} values a token; the model was fitted "
-                f"to {m1.shape[1]}"
-            )
+        if (width := series[0][0].shape[1]) != (fitted := m1.shape[1]):
+            raise ValueError(f"X has {width} values a token; the fit had {fitted}")
         numbers = torch.tensor([self.channels.index(name) for name in given.channels])
         converted = []
         for values, positions in series:
@@ -197,29 +174,14 @@ def channel_of(positions: Tensor) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """What `suggest_unit` found, in the unit of the times. Print it for the reasons;
-    divide times by `value`.
+    """What `suggest_unit` found, in the unit of the times; print it for the reasons."""
 
-    Attributes
-    ----------
-    value : float
-        The suggested unit, the median distance of neighbours.
-    shortest, longest : float
-        The 5th and 95th percentile of these distances.
-    span : float
-        From first to last, the median over the series.
-    reach : float
-        Longest wavelength of the encoding, in units of position.
-    problems : tuple of str
-        What is wrong with the times as they are, and what no unit can mend.
-    """
-
-    value: float
-    shortest: float
-    longest: float
-    span: float
-    reach: float
-    problems: tuple[str, ...]
+    value: float  # the suggested unit: the median distance of neighbours
+    shortest: float  # the 5th percentile of these distances
+    longest: float  # the 95th
+    span: float  # from first to last, the median over the series
+    reach: float  # longest wavelength of the encoding, in units of position
+    problems: tuple[str, ...]  # of the times as they are, and what no unit can mend
 
     def __str__(self) -> str:
         rows = (
@@ -242,10 +204,7 @@ class Unit:
 
 
 def suggest_unit(
-    times: Sequence | np.ndarray,
-    *,
-    head_dim: int = 60,
-    p: float = 0.75,
+    times: Sequence | np.ndarray, *, head_dim: int = 60, p: float = 0.75,
     base: float = 10_000.0,
 ) -> Unit:
     """Suggest the unit in which typical neighbours are one apart, so that RoPE's
@@ -256,27 +215,24 @@ def suggest_unit(
     times : array_like, (N,) or (B, N), or list of (N_b,)
         One series or several, in any order, in any real unit.
     head_dim, p, base
-        Of the heads, per axis, as in `PositionEncoding`: they decide which distances
-        a head can hold.
+        Of the encoding, per axis, as in `PositionEncoding`: they set its reach.
 
     Returns
     -------
     Unit
-        Its `value` is the unit; printed, it gives the reasons.
+        Divide times by its `value`.
 
     Warns
     -----
     UserWarning
-        If the times as they are span less than a radian, if typical neighbours lie
-        beyond half a turn (the fastest pair aliases), and if a series is longer than
-        the slowest pair's wave in any sensible unit.
+        If series span less than a radian as they are, if typical neighbours lie beyond
+        half a turn (the fastest pair aliases), or if a series is longer than the
+        slowest pair's wave in any sensible unit.
 
     Raises
     ------
-    TypeError
-        For times that are no numbers.
-    ValueError
-        For NaN and infinity, and if no series has two different times.
+    TypeError, ValueError
+        For times that are no finite numbers; if no series has two different times.
     """
     checks.whole("head_dim", head_dim, 2)
     if head_dim % 2:
@@ -284,17 +240,13 @@ def suggest_unit(
     series = [np.unique(one) for one in _list_series(times)]
     gaps = neighbours(series)
     if not len(gaps):
-        raise ValueError(
-            "times has no series with two different times; a unit needs neighbours"
-        )
+        raise ValueError("times has no series with two different times")
     unit = float(np.median(gaps))
     shortest, longest = (float(v) for v in np.quantile(gaps, (0.05, 0.95)))
     span = float(np.median([one[-1] - one[0] for one in series if len(one) > 1]))
     turning = frequencies(head_dim, p, base)
-    checks.number(
-        "p", p, lambda _: bool((turning > 0).any()),
-        f"turn at least one of the {head_dim // 2} pairs",
-    )
+    pairs = f"turn at least one of the {head_dim // 2} pairs"
+    checks.number("p", p, lambda _: bool((turning > 0).any()), pairs)
     reach = 2 * math.pi / float(turning[turning > 0][-1])
     problems = tuple(_problems(unit, span, reach))
     for problem in problems:
@@ -339,23 +291,18 @@ def _problems(unit: float, span: float, reach: float) -> list[str]:
 def _list_series(times: Any) -> list[np.ndarray]:
     """Return each series as float64 (N,), without what a mask hides."""
     times = times if isinstance(times, np.ndarray) else list(times)
-    array = isinstance(times, np.ndarray)
-    single = array and times.ndim == 1 or len(times) and np.ndim(times[0]) == 0
+    single = len(times) > 0 and np.ndim(times[0]) == 0
     series = []
     for i, one in enumerate([times] if single else times):
         name = "times" if single else f"times[{i}]"
-        if isinstance(one, np.ma.MaskedArray):
-            one = one.compressed()
-        if checks.array(name, one).dtype.kind not in "fiu":
-            raise TypeError(
-                f"{name} holds {checks.array(name, one).dtype}; times must be numbers: of "
-                "dates, subtract the first and divide, "
-                "(t - t[0]) / np.timedelta64(1, 'h')"
-            )
+        one = one.compressed() if isinstance(one, np.ma.MaskedArray) else one
+        one = checks.array(name, one)
+        if one.dtype.kind not in "fiu":
+            hint = "of dates, give (t - t[0]) / np.timedelta64(1, 'h')"
+            raise TypeError(f"{name} holds {one.dtype}; it must be numbers: {hint}")
         numbers = read_numbers(name, one)
         if numbers.ndim != 1 or np.isnan(numbers).any():
-            raise ValueError(
-                f"{name} has shape {numbers.shape}; it must be (N,) finite numbers"
-            )
+            found = f"shape {numbers.shape}"
+            raise ValueError(f"{name} has {found}; it must be (N,) finite numbers")
         series.append(numbers)
     return series
