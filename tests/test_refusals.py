@@ -210,7 +210,8 @@ VALID = {  # why: arguments and kinds that are accepted
         hide.real hide_ratio.real: axis-0-long axis-0-short axis-1-long axis-1-short;
         hide_visible.real: axis-0-long axis-0-short axis-1-long; hide_each.real: axis-1-long;
         unpatchify.values by_length.lengths: axis-0-long axis-0-short; take.x: axis-1-long axis-2-long axis-2-short;
-        fill.at: axis-0-long axis-0-short; take.index interpolate.at: axis-1-long axis-1-short; angles.freqs: axis-0-long axis-0-short;
+        fill.at: axis-0-long axis-0-short;
+        take.index interpolate.at: axis-1-long axis-1-short; angles.freqs: axis-0-long axis-0-short;
         angles.positions: axis-0-long axis-0-short axis-1-long axis-1-short axis-2-long axis-2-short;
         rotate.x: rank-up axis-2-long axis-2-short; hide_each.visible interpolate.at: rank-down;
         summarise.values: set one-more one-fewer; Table.rows: one-more one-fewer; Planned.overrides: one-fewer""",

@@ -1,5 +1,6 @@
 """Read columns of numbers, times and names from the forms in which people keep them."""
 
+import sys
 from datetime import UTC, date
 from typing import Any
 
@@ -52,7 +53,7 @@ def read_numbers(name: str, column: Any) -> np.ndarray:
         for i in np.flatnonzero(~is_missing(found)):
             item = items[i]
             number = np.isscalar(item) and not isinstance(item, NO_NUMBERS)
-            if dates or not number or abs(item) > np.finfo(float).max:
+            if dates or not number or abs(item) > sys.float_info.max:
                 where = f"{name} of row {_row(found, i)}"
                 raise ValueError(f"{where} is {item!r:.80}; it must be a number")
             numbers.flat[i] = item
