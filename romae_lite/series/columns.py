@@ -55,7 +55,7 @@ def read_numbers(name: str, column: Any) -> np.ndarray:
             number = np.isscalar(item) and not isinstance(item, NO_NUMBERS)
             if dates or not number or abs(item) > sys.float_info.max:
                 where = f"{name} of row {_row(found, i)}"
-                raise ValueError(f"{where} is {item!r:.80}; it must be a number")
+                raise ValueError(f"{where} is {item!r}; it must be a number")
             numbers.flat[i] = item
     if (large := np.abs(numbers) > LARGEST).any():
         i = np.flatnonzero(large)[0]
