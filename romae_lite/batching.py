@@ -1,4 +1,4 @@
-"""Batches of samples of like length, without needless padding; and in what units positions come."""
+"""Batches of samples of like length, and the spacing of positions."""
 
 import torch
 from torch import Tensor
@@ -8,31 +8,34 @@ from .tokens import Tokens
 
 
 def spacing(tokens: Tokens) -> Tensor:
-    """Typical distance of neighbours along each axis, (D,) float64: the median gap between consecutive, different
-    positions within a sample (of an even number of gaps the smaller of the middle two).
+    """Typical distance of neighbours along each axis, (D,) float64.
 
-    Positions divided by it are in the units that whole-number positions have of themselves: one step from a token to
-    the next. RoPE's fastest pair turns one radian per unit, so this is what lets attention tell neighbours apart
-    (chapter 04). An axis along which no sample has two different positions gets 1.
+    The median gap between consecutive, different positions within a sample (of an even
+    number of gaps the smaller of the middle two). Positions divided by it are in units of
+    one step from a token to the next. RoPE's fastest pair turns one radian per unit, so
+    this is what lets attention tell neighbours apart (chapter 04). An axis along which no
+    sample has two different positions gets 1.
     """
     kind("tokens", tokens, Tokens)
-    sorted_ = tokens.positions.masked_fill(~tokens.real[..., None], torch.inf).sort(1).values  # (B, N, D)
-    gaps = sorted_.diff(dim=1).flatten(0, 1)  # (B (N - 1), D)
+    padding = ~tokens.real[..., None]
+    ordered = tokens.positions.masked_fill(padding, torch.inf).sort(1).values  # (B, N, D)
+    gaps = ordered.diff(dim=1).flatten(0, 1)  # (B (N - 1), D)
     found = [gap[(gap > 0) & gap.isfinite()] for gap in gaps.unbind(1)]
-    return torch.stack([gap.median() if len(gap) else gap.new_ones(()) for gap in found])
+    return torch.stack([g.median() if len(g) else g.new_ones(()) for g in found])
 
 
 def trim(batch: Tokens) -> Tokens:
-    """The batch without the slots at its end that are padding in all of its records, `per_token` aux included."""
+    """Cut off the slots at the end that are padding in all samples."""
     kind("batch", batch, Tokens)
     longest = int(batch.real.any(0).nonzero().max()) + 1
     return batch.cut(slice(longest))
 
 
 def by_length(lengths: Tensor, batch: int, generator: torch.Generator) -> Tensor:
-    """A random order of samples in which each batch holds samples of like length.
+    """A random order of samples, (n,), in which a batch holds samples of like length.
 
-    Samples are shuffled, sorted by length within pools of 50 batches, and the batches are shuffled: (n,) indices.
+    Samples are shuffled, sorted by length within pools of 50 batches, and the batches are
+    shuffled.
     """
     lengths = _counts("lengths", lengths)
     whole("batch", batch, 1)
@@ -43,17 +46,19 @@ def by_length(lengths: Tensor, batch: int, generator: torch.Generator) -> Tensor
     for part in order.split(50 * batch):
         batches += part[lengths[part].argsort(stable=True)].split(batch)
     full = [b for b in batches if len(b) == batch]
-    rest = [b for b in batches if len(b) < batch]  # at most one; it stays last, so that batches do not shift
+    # at most one; it stays last, so that batches do not shift
+    rest = [b for b in batches if len(b) < batch]
     shuffled = [full[i] for i in torch.randperm(len(full), generator=generator)]
     return torch.cat(shuffled + rest)
 
 
 def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
-    """Share of a batch's slots that are padding when samples are taken in this order."""
+    """Share of a batch's slots that are padding when samples come in this order."""
     lengths, order = _counts("lengths", lengths), _counts("order", order)
     whole("batch", batch, 1)
     right = torch.equal(order.sort().values, torch.arange(len(lengths)))
-    shapes(right, "be n numbers and 0 to n - 1, each once", lengths=lengths, order=order)
+    want = "be n numbers and 0 to n - 1, each once"
+    shapes(right, want, lengths=lengths, order=order)
     parts = [lengths[part] for part in order.split(int(batch))]
     slots = sum(len(part) * int(part.max()) for part in parts)
     return 1 - float(lengths.sum()) / slots if slots else 0.0
@@ -61,6 +66,7 @@ def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
 
 def _counts(name: str, value) -> Tensor:
     value = tensor(name, value)
-    right = value.ndim == 1 and value.dtype == torch.long and len(value) and bool((value >= 0).all())
+    right = value.ndim == 1 and value.dtype == torch.long and len(value)
+    right = right and bool((value >= 0).all())
     shapes(right, "be n whole numbers, 0 or more", **{name: value})
     return value

@@ -5,7 +5,8 @@ the argument, its value and what is accepted.
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from numbers import Integral, Real
 from types import UnionType
 from typing import Any
@@ -50,6 +51,31 @@ def kind(name: str, value: Any, wanted: type | UnionType) -> None:
     if not isinstance(value, wanted):
         wanted = getattr(wanted, "__name__", wanted)
         raise TypeError(f"{name} is {value!r}; it must be of type {wanted}")
+
+
+# Rules: functions of (name, value), to declare what fields and arguments accept.
+
+
+def at_least(least: int) -> Callable:
+    return partial(whole, least=least)
+
+
+def real(right: Callable[[float], bool], what: str) -> Callable:
+    return partial(number, right=right, what=what)
+
+
+def one_of(*allowed: Any) -> Callable:
+    return partial(choice, allowed=allowed)
+
+
+def a(wanted: type | UnionType) -> Callable:
+    return partial(kind, wanted=wanted)
+
+
+def each(given: Mapping[str, Any], **rules: Callable) -> None:
+    """Hold values against rules by name: `each(locals(), seed=at_least(0))`."""
+    for name, rule in rules.items():
+        rule(name, given[name])
 
 
 def array(name: str, value: Any) -> np.ndarray:

@@ -1,25 +1,29 @@
-"""The same model, computed faster: `Fast(model)` has the model's weights and gives the model's answers, up to rounding.
+"""The same model, computed faster: `Fast(model)` gives the model's answers, up to rounding.
 
-The plain model (model.py) is there to be read. This one differs from it in three ways, each measured in chapter 13:
+The plain model (model.py) is there to be read. This one has the same weights and differs
+in three ways, each measured in chapter 13:
 
-* **Pairs as complex numbers.** A pair of channels is one complex number and a rotation one product, done for queries
-  and keys together. For this the two channels of a pair must be neighbours, so the rows of the projection are put into
-  that order first; scores do not notice, since queries and keys are reordered alike.
-* **Only what is read.** Nobody looks at what the last block says of the visible tokens (`RoMAE`), or of any token but
-  [CLS] (`RoMAEPredictor`, pool "cls"): it has keys and values for all, but queries and a feed-forward part for the
-  tokens that the head reads.
-* **Packing.** Where samples have different lengths, everything but attention sees real tokens only, one after the
-  other. Attention uses `torch.nn.attention.varlen` where the device and the precision allow it, and rows filled up
-  with padding elsewhere.
+* **Pairs as complex numbers.** A pair of channels is one complex number and a rotation one
+  product, done for queries and keys together. For this the two channels of a pair must be
+  neighbours, so the rows of the projection are put into that order first; scores do not
+  notice, since queries and keys are reordered alike.
+* **Only what is read.** Nobody reads the last block's visible tokens (`RoMAE`), or any
+  token but [CLS] (`RoMAEPredictor`, pool "cls"): that block has keys and values for all,
+  but queries and a feed-forward part for the tokens that the head reads.
+* **Packing.** Where samples have different lengths, everything but attention sees real
+  tokens only, one after the other. Attention uses `torch.nn.attention.varlen` where the
+  device and the precision allow it, and rows filled up with padding elsewhere.
 
-Opt in by `fit(Fast(model), ...)`, as `Interpolator` does, or `Fast(model)(tokens)`: what is trained are the model's own
-weights. Where random numbers are drawn inside the model (dropout, stochastic depth) or its inside is recorded, the
-plain model answers.
+Opt in by `fit(Fast(model), ...)`, as `Interpolator` does, or `Fast(model)(tokens)`: what is
+trained are the model's own weights. Where random numbers are drawn inside the model
+(dropout, stochastic depth) or its inside is recorded, the plain model answers.
 
-Shapes: B batch, N tokens, T real tokens of the whole batch, E model dimension, H heads, R tokens that are read.
+Shapes: B batch, N tokens, T real tokens of the whole batch, E model dimension, H heads, R
+tokens that are read.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -27,21 +31,28 @@ from torch import Tensor, nn
 
 from . import checks
 from .masking import Split, take
-from .model import Attention, Block, RoMAE, RoMAEPredictor, Stack, attend, check_shapes
+from .model import (
+    Attention,
+    Block,
+    RoMAE,
+    RoMAEPredictor,
+    Stack,
+    attend,
+    check_shapes,
+    join_pads,
+)
 from .tokens import Tokens
 
-try:  # torch 2.10 and later
-    from torch.nn.attention.varlen import varlen_attn
-except ImportError:
-    varlen_attn = None
+RATES = ("dropout", "attention_dropout", "head_dropout", "drop_path")
 
 
 class Fast(nn.Module):
-    """A model in its fast form. Called like the model, it returns what the model returns. A subclass, whose `forward`
-    may do something else, runs as it is.
+    """A model in its fast form. Called like the model, it returns what the model returns.
 
-    model: a RoMAE or RoMAEPredictor, whose parameters it shares. pack: leave padding out of all but attention; on a GPU
-    the host then waits for the count of real tokens, once for each of the two stacks.
+    model: a RoMAE or RoMAEPredictor, whose parameters it shares. A subclass, whose
+    `forward` may do something else, runs as it is. pack: leave padding out of all but
+    attention; on a GPU the host then waits for the count of real tokens, once for each of
+    the two stacks.
     """
 
     def __init__(self, model: RoMAE | RoMAEPredictor, *, pack: bool = True):
@@ -55,9 +66,9 @@ class Fast(nn.Module):
         return self.model.config
 
     def forward(self, tokens: Tokens, *where: Split, record: dict | None = None) -> Tensor:
-        rates = ("dropout", "attention_dropout", "head_dropout", "drop_path")
-        random = self.training and any(getattr(self.config, name) > 0 for name in rates)
-        if random or record is not None or type(self.model) not in (RoMAE, RoMAEPredictor):  # has a forward of its own
+        random = self.training and any(getattr(self.config, name) > 0 for name in RATES)
+        plain = type(self.model) not in (RoMAE, RoMAEPredictor)  # has a forward of its own
+        if random or plain or record is not None:
             return self.model(tokens, *where, record=record)
         check_shapes(self.config, tokens, record)
         if isinstance(self.model, RoMAE):
@@ -68,50 +79,40 @@ class Fast(nn.Module):
         """As `RoMAE.forward`: (B, M, P)."""
         model = self.model
         where.check(tokens.real)
-        x, positions, pad = self._begin(
-            take(tokens.values, where.visible), take(tokens.positions, where.visible), where.visible_pad
+        x, positions, pad = model.encoder.begin(
+            take(tokens.values, where.visible),
+            take(tokens.positions, where.visible),
+            where.visible_pad,
         )
         x = run(model.encoder.stack, x, positions, pad, None, self.pack)
         hidden = take(tokens.positions, where.hidden)  # (B, M, D)
-        x = torch.cat((model.project(x).float(), model.mask_token.expand(*hidden.shape[:2], -1)), dim=1)
-        if pad is not None or where.hidden_pad is not None:
-            pads = ((pad, positions), (where.hidden_pad, hidden))
-            pad = torch.cat([at.new_zeros(at.shape[:2], dtype=torch.bool) if p is None else p for p, at in pads], dim=1)
+        masks = model.mask_token.expand(*hidden.shape[:2], -1)
+        x = torch.cat((model.project(x).float(), masks), dim=1)
+        pad = join_pads((pad, positions), (where.hidden_pad, hidden))
         at, seen = torch.cat((positions, hidden), dim=1), positions.shape[1]
-        heard = torch.arange(at.shape[1], device=at.device) < seen if model.config.alone else None
-        return model.head(run(model.decoder, x, at, pad, slice(seen, None), self.pack, heard))
+        heard = None
+        if model.config.alone:
+            heard = torch.arange(at.shape[1], device=at.device) < seen
+        read = slice(seen, None)
+        return model.head(run(model.decoder, x, at, pad, read, self.pack, heard))
 
     def _predict(self, tokens: Tokens) -> Tensor:
         """As `RoMAEPredictor.forward`: (B, K) or (B, N, K)."""
-        model = self.model
-        x, positions, pad = self._begin(tokens.values, tokens.positions, tokens.pad)
-        read = slice(0, 1) if model.pool == "cls" else slice(int(model.config.cls), None)
+        model, cls = self.model, int(self.config.cls)
+        x, positions, pad = model.encoder.begin(tokens.values, tokens.positions, tokens.pad)
+        read = slice(0, 1) if model.pool == "cls" else slice(cls, None)
         x = run(model.encoder.stack, x, positions, pad, read, self.pack)
-        if model.pool == "cls":
-            return model.head(x[:, 0])
-        if model.pool == "token":
-            return model.head(x)
-        real = tokens.real[..., None]
-        return model.head((x * real).sum(1) / real.sum(1))
-
-    def _begin(self, values: Tensor, positions: Tensor, pad: Tensor | None):
-        """As `Encoder.forward` before its blocks."""
-        encoder = self.model.encoder
-        x = encoder.embed(values).float()
-        if encoder.cls is not None:
-            x = torch.cat((encoder.cls.expand(len(x), 1, -1), x), dim=1)
-            positions = F.pad(positions, (0, 0, 1, 0))
-            pad = None if pad is None else F.pad(pad, (1, 0))
-        return x, positions, pad
+        return model.pool_and_head(x, tokens)
 
 
 @dataclass
 class Slots:
-    """Where the tokens in hand stand: all (B, N) of them, or T real ones in a row.
+    """Layout of a batch: dense (B, N), or packed, with only the T real tokens in a row.
 
-    rows (T,): their places in the flattened (B, N), or None for all of them. starts (B + 1,): where in that row each
-    sample begins, for `varlen_attn`. longest: no sample has more tokens. all_heard: every token hears
-    every other of its sample; `varlen_attn` cannot do otherwise.
+    rows (T,): their places in the flattened (B, N), or None where dense. starts (B + 1,):
+    where in that row each sample begins, for `varlen_attn`. longest: no sample has more
+    tokens. all_heard: every token hears every other of its sample; `varlen_attn` cannot do
+    otherwise.
     """
 
     shape: tuple[int, int]
@@ -123,9 +124,9 @@ class Slots:
     @classmethod
     def of(cls, real: Tensor) -> "Slots":
         """real (B, N) bool, True where there is a token."""
-        count = real.sum(1)
-        starts = F.pad(count.cumsum(0), (1, 0)).int()
-        return cls(tuple(real.shape), real.flatten().nonzero().squeeze(1), starts, real.shape[1])
+        starts = F.pad(real.sum(1).cumsum(0), (1, 0)).int()
+        rows = real.flatten().nonzero().squeeze(1)
+        return cls(tuple(real.shape), rows, starts, real.shape[1])
 
     def pack(self, x: Tensor) -> Tensor:
         """(B, N, ...) -> (T, ...), or as it was."""
@@ -140,21 +141,24 @@ class Slots:
 
 
 def run(
-    stack: Stack, x: Tensor, positions: Tensor, pad: Tensor | None, read: slice | None, pack: bool,
-    heard: Tensor | None = None,
+    stack: Stack, x: Tensor, positions: Tensor, pad: Tensor | None, read: slice | None,
+    pack: bool, heard: Tensor | None = None,
 ) -> Tensor:
-    """`Stack.forward` for the tokens that are read: x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, R, E).
+    """`Stack.forward` for the tokens that are read.
 
-    read: the slots somebody looks at; None: all. heard (N,) bool: the slots that others attend to; None: all. What
-    stands where a token is padding means nothing.
+    x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, R, E). read: the slots that
+    somebody reads; None: all. heard (N,) bool: the slots that others attend to; None: all.
+    Numbers in slots of padding mean nothing.
     """
     added = stack.encoding.embedding(positions, x.shape[-1])
     if added is not None:
         x = x + added.type_as(x)
     rotation = stack.encoding.rotation(positions, stack.head_dim)
     phase = None if rotation is None else torch.complex(*rotation)  # (B, N, 1, head_dim / 2)
-    mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N): True where there is something to hear
-    slots = Slots.of(~pad) if pack and pad is not None else Slots(tuple(x.shape[:2]))
+    mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N), True where to look
+    slots = Slots(tuple(x.shape[:2]))
+    if pack and pad is not None:
+        slots = Slots.of(~pad)
     if heard is not None:
         heard = heard[None, None, None]
         mask, slots.all_heard = heard if mask is None else mask & heard, False
@@ -168,67 +172,95 @@ def run(
     if read is None:
         return x
     wanted = Slots((len(x), x[:, read].shape[1]))
-    if slots.rows is not None and wanted.shape[1] > 1:  # one token of each sample is never padding
+    if slots.rows is not None and wanted.shape[1] > 1:  # one token of each is never padding
         wanted = Slots.of(~pad[:, read])
     return wanted.spread(finish(last, x, phase, mask, slots, read, wanted))
 
 
-def finish(block: Block, x: Tensor, phase, mask, slots: Slots, read: slice, wanted: Slots) -> Tensor:
-    """A block, for the tokens that are read: x (B, N, E) -> (B, R, E), or the real ones among them, packed."""
+def finish(
+    block: Block, x: Tensor, phase, mask, slots: Slots, read: slice, wanted: Slots
+) -> Tensor:
+    """A block, for the tokens that are read.
+
+    x (B, N, E) -> (B, R, E), or the real ones among them, packed.
+    """
     layer, normed = block.attention, block.norm1(slots.pack(x))
     weight, heads = neighbours(layer), layer.heads
     dim = weight.shape[1]
-    keys, values = F.linear(normed, weight[dim:]).unflatten(-1, (2 * heads, -1)).split(heads, dim=-2)
+    both = F.linear(normed, weight[dim:]).unflatten(-1, (2 * heads, -1))
+    keys, values = both.split(heads, dim=-2)
     asking = wanted.pack(slots.spread(normed)[:, read])
     queries = F.linear(asking, weight[:dim]).unflatten(-1, (heads, -1))
     if phase is not None:
         keys = turn(keys, phase)
         queries = turn(queries, wanted.pack(slots.spread(phase)[:, read]))
-    q, k, v = (s.spread(t).transpose(1, 2) for s, t in ((wanted, queries), (slots, keys), (slots, values)))
+    parts = ((wanted, queries), (slots, keys), (slots, values))
+    q, k, v = (s.spread(t).transpose(1, 2) for s, t in parts)  # (B, H, R or N, head_dim)
     mixed = wanted.pack(attend(q, k, v, mask).transpose(1, 2).flatten(2))
     out = wanted.pack(x[:, read]) + layer.out(mixed)
     return out + block.ff(block.norm2(out))
 
 
-def attention(layer: Attention, x: Tensor, phase: Tensor | None, mask: Tensor | None, slots: Slots) -> Tensor:
+def attention(
+    layer: Attention, x: Tensor, phase: Tensor | None, mask: Tensor | None, slots: Slots
+) -> Tensor:
     """`Attention.forward`, for (B, N, E) or packed (T, E)."""
     heads = F.linear(x, neighbours(layer)).unflatten(-1, (3 * layer.heads, -1))
     qk, v = heads.split((2 * layer.heads, layer.heads), dim=-2)
     if phase is not None:
         qk = turn(qk, phase)
+    q, k = qk.chunk(2, dim=-2)
     if slots.rows is not None and slots.all_heard and can_vary(v):
-        q, k = qk.chunk(2, dim=-2)
         starts, most = slots.starts, slots.longest
-        return layer.out(varlen_attn(q, k, v.contiguous(), starts, starts, most, most).flatten(-2))
-    q, k, v = (slots.spread(t).transpose(1, 2) for t in (*qk.chunk(2, dim=-2), v))  # (B, H, N, head_dim)
+        out = varlen_attn()(q, k, v.contiguous(), starts, starts, most, most)
+        return layer.out(out.flatten(-2))
+    q, k, v = (slots.spread(t).transpose(1, 2) for t in (q, k, v))  # (B, H, N, head_dim)
     return layer.out(slots.pack(attend(q, k, v, mask).transpose(1, 2).flatten(2)))
 
 
+@cache
+def varlen_attn():
+    """PyTorch's attention over samples of different lengths, or None before 2.10."""
+    try:  # here, as it imports all of torch._dynamo
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    return varlen_attn
+
+
 def can_vary(v: Tensor) -> bool:
-    """Whether `varlen_attn` takes these values: its kernel, FlashAttention's, wants a GPU from Ampere on, 16 bits, and
-    heads in multiples of eight up to 256."""
-    if varlen_attn is None or not v.is_cuda or v.element_size() != 2 or v.shape[-1] % 8 or v.shape[-1] > 256:
+    """True if `varlen_attn` takes these values.
+
+    Its kernel, FlashAttention's, wants a GPU from Ampere on, 16 bits, and heads in
+    multiples of eight up to 256.
+    """
+    if not v.is_cuda or v.element_size() != 2 or v.shape[-1] % 8 or v.shape[-1] > 256:
         return False
-    return torch.cuda.get_device_capability(v.device) >= (8, 0)
+    ampere = torch.cuda.get_device_capability(v.device) >= (8, 0)
+    return ampere and varlen_attn() is not None
 
 
 def neighbours(layer: Attention) -> Tensor:
-    """The projection's weight (3 E, E), with the two channels of a pair beside each other in queries and keys."""
-    weight = layer.qkv.weight
-    qk = weight[: 2 * weight.shape[1]].unflatten(0, (2 * layer.heads, 2, -1))  # heads, halves, pairs
-    return torch.cat((qk.transpose(1, 2).flatten(0, 2), weight[2 * weight.shape[1] :]))
+    """The projection's weight (3 E, E), the channels of a pair beside each other."""
+    weight, dim = layer.qkv.weight, layer.qkv.weight.shape[1]
+    qk = weight[: 2 * dim].unflatten(0, (2 * layer.heads, 2, -1))  # heads, halves, pairs
+    return torch.cat((qk.transpose(1, 2).flatten(0, 2), weight[2 * dim :]))
 
 
 def turn(x: Tensor, phase: Tensor) -> Tensor:
-    """`rotate`, of neighbouring pairs: x (..., heads, head_dim), phase (..., 1, head_dim / 2) complex64."""
+    """`rotate`, of neighbouring pairs.
+
+    x (..., heads, head_dim), phase (..., 1, head_dim / 2) complex64.
+    """
     pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
     return torch.view_as_real(pairs * phase).flatten(-2).type_as(x)
 
 
 def compile_model(model: nn.Module, *, still: bool) -> nn.Module:
-    """torch.compile as it pays on the model's device. still: whether every batch has the same shape.
+    """torch.compile as it pays on the model's device.
 
-    On CUDA the compiled step is then recorded as a CUDA graph, so that a small model does not wait for its launches.
+    still: whether every batch has the same shape. On CUDA the compiled step is then
+    recorded as a CUDA graph, so that a small model does not wait for its launches.
     """
-    cuda = next(model.parameters()).is_cuda
-    return torch.compile(model, mode="reduce-overhead" if cuda and still else None)
+    graphs = still and next(model.parameters()).is_cuda
+    return torch.compile(model, mode="reduce-overhead" if graphs else None)

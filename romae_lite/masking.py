@@ -1,8 +1,9 @@
-"""Which tokens are hidden: vectorised, seeded, blind to padding (paper Sec. 4.2; He et al., 2022).
+"""Which tokens are hidden: seeded, blind to padding (paper Sec. 4.2; He et al., 2022).
 
-`hide` draws the mask; `split` turns it into index tensors that gather the visible tokens for the encoder and the hidden
-ones for the decoder. Everything is a sort: no loop over samples, the same work for equal and for varying numbers. Both
-work on the host, where counting waits for no GPU; `Split.to` brings the result there.
+`hide` draws the mask; `split` turns it into index tensors that gather the visible tokens
+for the encoder and the hidden ones for the decoder. Everything is a sort: no loop over
+samples. Both work on the host, where counting waits for no GPU; `Split.to` brings the
+result there.
 """
 
 from dataclasses import dataclass
@@ -24,51 +25,56 @@ def hide(
 ) -> Tensor:
     """Choose tokens to hide, uniformly at random among the real ones.
 
-    real       (B, N) bool, True where there is a token
-    ratio      fraction to hide: ceil(ratio * real tokens) of each sample. A pair (low, high) draws one per sample.
-    visible    instead of a ratio: how many tokens stay visible, one number or (B,) numbers
-    generator  source of randomness, on the CPU
+    Parameters
+    ----------
+    real : bool array of shape (B, N)
+        True where there is a token.
+    ratio : float or pair of float
+        Fraction to hide: ceil(ratio * real tokens) of each sample. A pair (low, high)
+        draws one per sample.
+    visible : int or int array of shape (B,)
+        Instead of a ratio: how many tokens stay visible.
+    generator : torch.Generator
+        Source of randomness, on the CPU.
 
-    Returns (B, N) bool, on the CPU, True where hidden. Every sample keeps at least one visible and one hidden token.
+    Returns
+    -------
+    bool Tensor of shape (B, N)
+        On the CPU, True where hidden. Every sample keeps at least one visible and one
+        hidden token.
 
-    Raises ValueError for samples with fewer than two real tokens, ratios outside (0, 1), and counts that leave nothing
-    to hide.
+    Raises
+    ------
+    ValueError
+        For samples with fewer than two real tokens, ratios outside (0, 1), and counts that
+        leave nothing to hide.
     """
     real = _mask("real", real)
     rows = real.sum(1)  # (B,)
     if (short := rows < 2).any():
         raise ValueError(
-            f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real token(s); masking needs one to show and "
-            "one to hide"
+            f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real token(s); "
+            "masking needs one to show and one to hide"
         )
     if (ratio is None) == (visible is None):
-        raise ValueError(f"ratio is {ratio!r} and visible is {visible!r}; give either ratio or visible")
+        raise ValueError(
+            f"ratio is {ratio!r} and visible is {visible!r}; give either ratio or visible"
+        )
     kind("generator", generator, torch.Generator)
     if visible is not None:
-        if not isinstance(visible, Tensor | np.ndarray):
-            whole("visible", visible, 1)
-            visible = torch.tensor(visible)
-        keep = tensor("visible", visible).cpu()
-        if keep.dtype == torch.bool or keep.is_floating_point() or keep.shape not in ((), rows.shape):
-            raise ValueError(f"visible is {visible}; it must be whole, or {len(rows)} numbers, one for a row of real")
-        keep = keep.expand(len(rows))
-        if ((keep < 1) | (keep >= rows)).any():
-            bad = int(((keep < 1) | (keep >= rows)).nonzero()[0])
-            raise ValueError(
-                f"visible is {int(keep[bad])} for sample {bad} with {int(rows[bad])} real tokens; "
-                f"it must lie in 1..{int(rows[bad]) - 1}"
-            )
+        keep = _counts(visible, rows)
     else:
         pair = ratio if isinstance(ratio, tuple | list) else (ratio, ratio)
         if len(pair) != 2:
             raise ValueError(f"ratio is {ratio}; it must be a number or a pair (low, high)")
         low, high = pair
         number("ratio", low, lambda v: 0 < v < 1, "lie strictly between 0 and 1")
-        number("ratio", high, lambda v: low <= v < 1, f"lie between {low} and 1, where it ends")
+        number("ratio", high, lambda v: low <= v < 1, f"lie between {low} and 1")
         share = torch.full((len(rows),), low, dtype=torch.float64)
         if high > low:
-            share = low + (high - low) * torch.rand(len(rows), dtype=torch.float64, generator=generator)
-        # the 1e-9 keeps ceil(0.6 * 75) at 45 where floating point says 45.00000000000001
+            noise = torch.rand(len(rows), dtype=torch.float64, generator=generator)
+            share = low + (high - low) * noise
+        # the 1e-9 keeps ceil(0.6 * 75) at 45 where floating point has 45.00000000000001
         hidden = (share * rows - 1e-9).ceil().long()
         keep = (rows - hidden).clamp(min=1).minimum(rows - 1)
     noise = torch.rand(real.shape, generator=generator)
@@ -76,10 +82,32 @@ def hide(
     return (rank >= keep[:, None]) & real
 
 
+def _counts(visible: int | Tensor, rows: Tensor) -> Tensor:
+    """How many tokens of each sample stay visible, (B,), from 1 to rows - 1."""
+    if not isinstance(visible, Tensor | np.ndarray):
+        whole("visible", visible, 1)
+        visible = torch.tensor(visible)
+    keep = tensor("visible", visible).cpu()
+    whole_ = keep.dtype != torch.bool and not keep.is_floating_point()
+    right = whole_ and keep.shape in ((), rows.shape)
+    shapes(right, f"be one whole number or {len(rows)} numbers, one for a row of real", visible=keep)
+    keep = keep.expand(len(rows))
+    if (bad := (keep < 1) | (keep >= rows)).any():
+        i = int(bad.nonzero()[0])
+        raise ValueError(
+            f"visible is {int(keep[i])} for sample {i} with {int(rows[i])} real tokens; it "
+            f"must lie in 1..{int(rows[i]) - 1}"
+        )
+    return keep
+
+
 @dataclass(frozen=True)
 class Split:
-    """Indices of visible and hidden tokens. V and M are the largest counts in the batch; where a sample has fewer, its
-    row is filled up with other indices and the pad mask says so (None where nothing is filled up)."""
+    """Indices of visible and hidden tokens.
+
+    V and M are the largest counts in the batch; where a sample has fewer, its row is filled
+    up with other indices and the pad mask says so (None where nothing is filled up).
+    """
 
     visible: Tensor  # (B, V) long
     hidden: Tensor  # (B, M) long
@@ -87,38 +115,53 @@ class Split:
     hidden_pad: Tensor | None  # (B, M) bool
 
     def check(self, real: Tensor) -> None:
-        """ValueError where this is no split of tokens real (B, N). On a GPU only shapes are looked at, since the host
-        would have to wait for more."""
+        """Raise ValueError where this is no split of tokens real (B, N).
+
+        On a GPU only shapes are looked at, since the host would have to wait for more.
+        """
         batch, n = real.shape
         widest = max(self.visible.shape[1], self.hidden.shape[1])
         if not len(self.visible) == len(self.hidden) == batch or widest > n:
             raise ValueError(
-                f"the split is of {len(self.visible)} samples with {widest} tokens or more; these are {batch} with {n}"
+                f"the split is of {len(self.visible)} samples with {widest} tokens or more; "
+                f"these are {batch} with {n}"
             )
-        if torch.compiler.is_compiling() or not self.visible.device.type == real.device.type == "cpu":
+        on_cpu = self.visible.device.type == real.device.type == "cpu"
+        if torch.compiler.is_compiling() or not on_cpu:
             return
         count = torch.zeros(batch, n, dtype=torch.long)
-        for index, pad in ((self.visible, self.visible_pad), (self.hidden, self.hidden_pad)):
-            count.scatter_add_(1, index, torch.ones_like(index) if pad is None else (~pad).long())
+        parts = ((self.visible, self.visible_pad), (self.hidden, self.hidden_pad))
+        for index, pad in parts:
+            once = torch.ones_like(index) if pad is None else (~pad).long()
+            count.scatter_add_(1, index, once)
         if (wrong := (count != real).any(1)).any():
-            raise ValueError(f"the split shows or hides padding of sample {int(wrong.nonzero()[0])}, or a token twice")
+            sample = int(wrong.nonzero()[0])
+            raise ValueError(
+                f"the split shows or hides padding of sample {sample}, or a token twice"
+            )
 
     def to(self, device) -> "Split":
-        return Split(*(None if t is None else to_device(t, device) for t in vars(self).values()))
+        moved = (None if t is None else to_device(t, device) for t in vars(self).values())
+        return Split(*moved)
 
 
 def split(hidden: Tensor, real: Tensor) -> Split:
-    """hidden, real (B, N) bool -> Split. Raises ValueError where a sample has no visible or no hidden token."""
+    """hidden, real (B, N) bool -> indices of the visible and the hidden tokens.
+
+    Raises ValueError where a sample has no visible or no hidden token.
+    """
     hidden, real = _mask("hidden", hidden), _mask("real", real)
     shapes(hidden.shape == real.shape, "agree", hidden=hidden, real=real)
-    visible, hidden = real & ~hidden, real & hidden
-    n_visible, n_hidden = visible.sum(1), hidden.sum(1)
-    for name, count in (("visible", n_visible), ("hidden", n_hidden)):
+    indices, pads = [], []
+    for name, chosen in (("visible", real & ~hidden), ("hidden", real & hidden)):
+        count = chosen.sum(1)  # (B,)
         if (count == 0).any():
             raise ValueError(f"sample {int((count == 0).nonzero()[0])} has no {name} token")
-    visible_index, visible_pad = _indices(visible, n_visible)
-    hidden_index, hidden_pad = _indices(hidden, n_hidden)
-    return Split(visible_index, hidden_index, visible_pad, hidden_pad)
+        width = int(count.max())
+        indices.append((~chosen).byte().argsort(dim=1, stable=True)[:, :width])
+        equal = int(count.min()) == width
+        pads.append(None if equal else torch.arange(width) >= count[:, None])
+    return Split(*indices, *pads)
 
 
 def _mask(name: str, value) -> Tensor:
@@ -128,18 +171,10 @@ def _mask(name: str, value) -> Tensor:
     return value
 
 
-def _indices(chosen: Tensor, count: Tensor) -> tuple[Tensor, Tensor | None]:
-    """chosen (B, N) bool with `count` (B,) true entries -> their indices in order, and padding if counts differ."""
-    width = int(count.max())
-    index = (~chosen).byte().argsort(dim=1, stable=True)[:, :width]
-    if int(count.min()) == width:
-        return index, None
-    return index, torch.arange(width) >= count[:, None]
-
-
 def take(x: Tensor, index: Tensor) -> Tensor:
-    """x (B, N, ...), index (B, K) -> (B, K, ...): the tokens at the given indices of each sample."""
+    """The tokens at the given indices: x (B, N, ...), index (B, K) -> (B, K, ...)."""
     x, index = tensor("x", x), tensor("index", index)
-    right = x.ndim > 1 and index.ndim == 2 and len(index) == len(x) and index.dtype == torch.long
+    right = x.ndim > 1 and index.ndim == 2 and len(index) == len(x)
+    right = right and index.dtype == torch.long
     shapes(right, "be (B, N, ...) and torch.int64 of shape (B, K)", x=x, index=index)
     return x[torch.arange(len(x), device=x.device)[:, None], index]

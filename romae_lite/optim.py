@@ -1,24 +1,29 @@
-"""Muon (Jordan et al., 2024; Liu et al., 2025): momentum, orthogonalised matrix by matrix.
+"""Muon (Jordan et al., 2024; Liu et al., 2025): momentum, orthogonalised by matrix.
 
-The same arithmetic as `torch.optim.Muon`, which takes one matrix after the other and rounds to bfloat16, for which most
-CPUs have no instructions. Here all matrices of one shape go together, in float32.
+The same arithmetic as `torch.optim.Muon`, which takes one matrix after the other and
+rounds to bfloat16, for which most CPUs have no instructions. Here all matrices of one shape
+go together, in float32.
 """
 
 import torch
 from torch import Tensor
 
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the quintic whose iteration sends singular values to about 1
+# of the quintic whose iteration brings singular values to about 1
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 class Muon(torch.optim.Optimizer):
     """For matrices only; with decoupled weight decay.
 
-    A step is 0.2 sqrt(longer side) lr times the orthogonalised momentum, about as large as AdamW's (match_rms_adamw),
-    so that one learning rate serves both.
+    A step is 0.2 sqrt(longer side) lr times the orthogonalised momentum, about as large as
+    AdamW's (match_rms_adamw), so that one learning rate serves both.
     """
 
-    def __init__(self, matrices, lr: float, weight_decay: float = 0.1, momentum: float = 0.95):
-        super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
+    def __init__(
+        self, matrices, lr: float, weight_decay: float = 0.1, momentum: float = 0.95
+    ):
+        defaults = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum}
+        super().__init__(matrices, defaults)
 
     @torch.no_grad()
     def step(self, closure=None) -> None:
@@ -34,14 +39,18 @@ class Muon(torch.optim.Optimizer):
                         self.state[p]["momentum_buffer"] = torch.zeros_like(p)
                 momenta = [self.state[p]["momentum_buffer"] for p in matrices]
                 torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
-                ahead = torch._foreach_lerp(gradients, momenta, group["momentum"])  # Nesterov's
+                ahead = torch._foreach_lerp(gradients, momenta, group["momentum"])  # Nesterov
                 updates = orthogonalise(torch.stack(ahead)).unbind()
                 torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
-                torch._foreach_add_(matrices, updates, alpha=-0.2 * max(shape) ** 0.5 * group["lr"])
+                scale = -0.2 * max(shape) ** 0.5 * group["lr"]
+                torch._foreach_add_(matrices, updates, alpha=scale)
 
 
 def orthogonalise(stack: Tensor, steps: int = 5) -> Tensor:
-    """(K, m, n) -> (K, m, n) float32: each matrix with its singular values brought near 1, by Newton-Schulz."""
+    """Bring the singular values of matrices near 1, by Newton-Schulz.
+
+    (K, m, n) -> (K, m, n) float32.
+    """
     x = stack.float()
     if x.shape[1] > x.shape[2]:
         return orthogonalise(x.mT, steps).mT

@@ -1,7 +1,7 @@
 """Trained models that come with the package: `load("filler")`, and the card of each.
 
 romae_lite/models/<name>.safetensors   the weights, in half precision
-romae_lite/models/<name>.json          the record of the run, and the checksum of the weights
+romae_lite/models/<name>.json          the record of the run, and their checksum
 romae_lite/models/<name>.md            the card, written from that record
 """
 
@@ -10,7 +10,7 @@ import json
 from os import PathLike
 from pathlib import Path
 
-from . import checks
+from .checks import kind
 
 MODELS = Path(__file__).with_name("models")
 
@@ -21,36 +21,61 @@ def names() -> list[str]:
 
 
 def load(name: str | PathLike):
-    """A trained model, on the CPU, in float32 and eval mode: one of `names`, or a file that `save` has written.
+    """Load a trained model: on the CPU, in float32 and eval mode.
 
-    Raises FileNotFoundError, with the names there are, for what is neither; ValueError for a file that is damaged, or
-    is not the named model.
+    Parameters
+    ----------
+    name : str or path
+        One of the models that come with the package, or a file that `save` has written.
+
+    Returns
+    -------
+    RoMAE or RoMAEPredictor
+
+    Raises
+    ------
+    FileNotFoundError
+        For what is neither; it lists the names there are.
+    ValueError
+        For a file that is damaged, or is not the named model.
     """
-    from . import model
+    from . import checkpoint
 
-    checks.kind("name", name, str | PathLike)
+    kind("name", name, str | PathLike)
     if str(name) not in names():
         if not Path(name).exists():
-            raise FileNotFoundError(f"there is no file {str(name)!r}, and no model of that name: {_there_are()}")
-        return model.load(name)
+            raise FileNotFoundError(
+                f"there is no file {str(name)!r}, and no model of that name: {_there_are()}"
+            )
+        return checkpoint.load(name)
     path, wanted = MODELS / f"{name}.safetensors", about(str(name))["sha256"]
-    if (found := hashlib.sha256(path.read_bytes()).hexdigest()) != wanted:
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != wanted:
         raise ValueError(
-            f"{path} is not the model {str(name)!r}: its SHA-256 is {found[:12]}..., and must be {wanted[:12]}...; "
-            "install the package again"
+            f"{path} is not the model {str(name)!r}: its SHA-256 is {found[:12]}..., and "
+            f"must be {wanted[:12]}...; install the package again"
         )
-    return model.load(path)
+    return checkpoint.load(path)
 
 
 def card(name: str) -> str:
-    """What a model is, in Markdown, from the record of its run: how trained and graded, limits, licence, command."""
+    """Describe a model, in Markdown: training, grades, limits, licence, command.
+
+    Parameters
+    ----------
+    name : str
+        One of the models that come with the package.
+    """
     about(name)
     return (MODELS / f"{name}.md").read_text(encoding="utf-8")
 
 
 def about(name: str) -> dict:
-    """What a card is made of: "record", that of the run, without its learning curve; "sha256" and "bytes" of the file
-    of weights. ValueError for a name that is none."""
+    """What a card is made of.
+
+    "record", that of the run, without its learning curve; "sha256" and "bytes" of the file
+    of weights. ValueError for a name that is none.
+    """
     if name not in names():
         raise ValueError(f"name is {name!r}; {_there_are()}")
     return json.loads((MODELS / f"{name}.json").read_text(encoding="utf-8"))

@@ -344,8 +344,6 @@ def test_both_stages_and_every_metric(exp, data):
 
 
 def test_other_settings_are_refused():
-    with pytest.raises(ValueError, match="keep is 'best', but holdout False"):
-        ESC50.small().replace(keep="best")
     with pytest.raises(ValueError, match="source is 'radio'"):
         ESC50.small().replace(source="radio")
 

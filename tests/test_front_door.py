@@ -1,6 +1,7 @@
 """What `import romae_lite` gives: names that load when used; asking a model anywhere; models as files."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -17,12 +18,14 @@ from romae_lite import (
     RoMAE,
     RoMAEPredictor,
     Tokens,
+    checkpoint,
     collate,
     interpolate,
     load,
     save,
     size,
 )
+from romae_lite.io import digest
 from romae_lite.masking import split
 
 
@@ -97,6 +100,37 @@ def test_a_saved_model_comes_back(tmp_path, kind, half):
     assert all(p.requires_grad for p in again.parameters())
 
 
+def deep(about: dict, weights: dict) -> None:
+    about["config"]["encoder"]["depth"] = 3_000_000  # would take minutes to build
+
+
+SIGNED = {  # what somebody else may have changed, and signed again
+    "not finite": lambda about, weights: weights["mask_token"].fill_(torch.nan),
+    "blocks": deep,
+    "its weights do not fit": lambda about, weights: weights.pop("mask_token"),
+    "'class'": lambda about, weights: about.pop("class"),
+    "'config'": lambda about, weights: about.pop("config"),
+    "class is 'x'": lambda about, weights: about.update({"class": "x"}),
+    "dim is -4": lambda about, weights: about["config"]["encoder"].update(dim=-4),
+    "RecursionError": lambda about, weights: about.update(notes="deep"),
+    "dict": lambda about, weights: about.update(notes="list"),
+}
+
+
+@pytest.mark.parametrize("message", SIGNED)
+def test_files_of_another_s_making_are_named(tmp_path, message):
+    path = tmp_path / "model.safetensors"
+    save(built(), path)
+    weights, about = checkpoint.read_signed(path, "romae_lite")
+    SIGNED[message](about, weights)
+    texts = {"deep": '{"x": ' + "[" * 200_000 + "]" * 200_000 + "}", "list": "[]"}
+    text = texts.get(about.get("notes")) or json.dumps(about)
+    signed = {"romae_lite": text, "digest": digest(weights, text)}
+    path.write_bytes(safetensors.torch.save(weights, signed))
+    with pytest.raises(ValueError, match=f"model.safetensors is no model .*{message}"):
+        load(path)
+
+
 def test_files_that_are_no_model_are_named(tmp_path):
     path, model = tmp_path / "model.safetensors", built()
     save(model, path)
@@ -107,15 +141,19 @@ def test_files_that_are_no_model_are_named(tmp_path):
     flipped_setting = content.replace(b'\\"patch\\": 2', b'\\"patch\\": 3')
     assert flipped_setting != content
     for wrong, message in (
-        (content[:-9], "is no model"), (b"", "is no model"), (b"PK\3\4" * 9, "is no model"), (flipped, "is corrupt"),
-        (safetensors.torch.save({"x": torch.zeros(2)}), "is no model"), (other, "is corrupt"),
-        (flipped_setting, "is corrupt"),
+        (content[:-9], "is no model"), (b"", "is no model"), (b"PK\3\4" * 9, "is no model"),
+        (flipped, "is no model .*corrupt"),
+        (safetensors.torch.save({"x": torch.zeros(2)}), "is no model"), (other, "is no model .*corrupt"),
+        (flipped_setting, "is no model .*corrupt"),
     ):
         path.write_bytes(wrong)
         with pytest.raises(ValueError, match=f"model.safetensors {message}"):
             load(path)
     with pytest.raises(FileNotFoundError, match="absent"):
         load(tmp_path / "absent")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe is no model .*pipe or device"):
+        load(tmp_path / "pipe")
     model.mask_token.data[0] = 1e6
     with pytest.raises(ValueError, match="mask_token holds NaN or numbers too large for torch.float16"):
         save(model, path, half=True)

@@ -19,8 +19,8 @@ from romae_book.lab import planned
 from romae_book.lab.summary import summarise
 from romae_book.notebook.tables import Table
 from romae_lite import batching, rope
+from romae_lite.checkpoint import load as load_file
 from romae_lite.masking import split, take
-from romae_lite.model import load as load_file
 from romae_lite.model import masked_loss, predict_hidden, reconstruction_loss
 from romae_lite.tokens import unpatchify
 from romae_lite.training import accelerator_for, learning_rate, seeded, seeded_build
@@ -93,8 +93,8 @@ CALLS = {
     "load": (load_file, dict(path=Path("saved"))),
     "Recipe": (
         lite.Recipe,
-        dict(epochs=1, batch=2, lr=1e-3, warmup=0, schedule="constant", optimizer="sgd", betas=(0, 0.9),
-             weight_decay=0, clip=2.5, precision="bf16", compile=True, keep="last"),
+        dict(epochs=1, batch=2, lr=1e-3, warmup=0, schedule="cosine", optimizer="sgd", betas=(0, 0.9),
+             weight_decay=0, clip=2.5, precision="bf16", compile=True),
     ),
     "learning_rate": (learning_rate, dict(step=0, total=5, recipe=RECIPE)),
     "seeded": (lambda key: seeded(key), dict(key=0)),

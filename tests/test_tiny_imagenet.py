@@ -371,7 +371,6 @@ def test_settings_are_refused_by_name():
         (dict(source="real", per_class=501), "per_class is 501"),
         (dict(n_classes=11), "n_classes is 11; with source 'simulated' there are 10"),
         (dict(valid_per_class=6), "valid_per_class is 6; it must be below per_class, 6"),
-        (dict(valid_per_class=0, keep="best"), "there is nothing to tell which is best"),
         (dict(cls=False), "pool 'cls'"),
     ):
         with pytest.raises(ValueError, match=words):

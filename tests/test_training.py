@@ -18,7 +18,7 @@ import safetensors.torch
 import torch
 from accelerate.state import PartialState
 
-from romae_lite import training
+from romae_lite import checkpoint, training
 from romae_lite.masking import hide
 from romae_lite.model import ModelConfig, RoMAE, masked_loss, size
 from romae_lite.rope import PositionEncoding
@@ -78,7 +78,7 @@ def numbers(history: list[dict]) -> list[dict]:
 def test_schedules_in_closed_form():
     recipe = Recipe(epochs=1, batch=1, lr=2.0, warmup=1000)
     total = 6250
-    for schedule, middle in (("cosine", 0.65), ("global-cosine", 0.53), ("constant", 1.0)):
+    for schedule, middle in (("cosine", 0.65), ("global-cosine", 0.53)):
         rate = [learning_rate(s, total, replace(recipe, schedule=schedule)) for s in range(total)]
         assert rate[0] == pytest.approx(2e-5)
         assert rate[500] == pytest.approx(2 * (1e-5 + (1 - 1e-5) / 2))
@@ -86,9 +86,8 @@ def test_schedules_in_closed_form():
         assert round(rate[total // 2] / 2, 2) == middle
         assert max(rate) <= 2.0 + 1e-12 and min(rate) > 0
         assert all(a < b for a, b in zip(rate[:1000], rate[1:1001], strict=True))
-        if schedule != "constant":
-            assert all(a > b for a, b in zip(rate[1000:], rate[1001:], strict=False))
-            assert rate[-1] < 2e-6  # next to nothing at the end
+        assert all(a > b for a, b in zip(rate[1000:], rate[1001:], strict=False))
+        assert rate[-1] < 2e-6  # next to nothing at the end
     # the textbook's cosine is at half its height half way between the warm-up and the end
     assert learning_rate(3625, total, recipe) == pytest.approx(1.0)
     # the authors' follows (1 + cos(pi s / T)) / (1 + cos(pi W / T)), both from the start of the run
@@ -96,7 +95,7 @@ def test_schedules_in_closed_form():
     assert value == pytest.approx(2 * (1 + math.cos(math.pi * 0.64)) / (1 + math.cos(math.pi * 0.16)))
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "global-cosine", "constant"])
+@pytest.mark.parametrize("schedule", ["cosine", "global-cosine"])
 @pytest.mark.parametrize(("warmup", "total"), [(0, 1), (0, 5), (5, 5), (9, 5), (1, 1)])
 def test_schedules_survive_the_corners(schedule, warmup, total):
     recipe = Recipe(epochs=1, batch=1, lr=1.0, warmup=warmup, schedule=schedule)
@@ -211,19 +210,6 @@ def test_bfloat16_trains():
     assert history[-1]["loss"] == pytest.approx(exact[-1]["loss"], rel=0.05)  # 8 bits are 0.4 % in each product
 
 
-def test_keep_best_restores_the_best_weights():
-    values, snapshots = iter([3.0, 1.0, 2.0, 4.0, 1.5]), []
-
-    def scripted(net):
-        snapshots.append(weights(net))
-        return {"valid": next(values)}
-
-    net = model()
-    fit(net, data(), loss, replace(RECIPE, keep="best"), seed=0, logs=5, validate=scripted)
-    assert same(weights(net), snapshots[1])
-    assert not same(snapshots[1], snapshots[-1])
-
-
 def test_loss_that_is_not_finite_is_an_error():
     with pytest.raises(ValueError, match="loss is nan at step 3; lower lr"):
         fit(model(), data(), broken, RECIPE, seed=0, logs=5)
@@ -234,7 +220,6 @@ def test_loss_that_is_not_finite_is_an_error():
     [
         ({"betas": (2, 3)}, r"betas\[0\] is 2; it must lie in \[0, 1\)"),
         ({"weight_decay": 1e300}, r"weight_decay is 1e\+300; it must lie in \[0, 1 / lr\]"),
-        ({"precision": "fp16", "optimizer": "muon"}, "precision is 'fp16', which muon cannot do"),
     ],
 )
 def test_bad_recipes_are_named(changes, message):
@@ -246,10 +231,12 @@ def test_bad_recipes_are_named(changes, message):
     ("options", "recipe", "message"),
     [
         ({"device": "mps"}, {}, "device is 'mps', which is not to be had here"),
-        ({"device": "cpu"}, {"precision": "fp16"}, "precision is 'fp16', which needs a GPU"),
-        ({}, {"keep": "best"}, "keep is 'best', but validate is None"),
         ({"validate": lambda net: {}}, {}, "validate returned {}"),
         ({"validate": lambda net: 1.0}, {}, "validate returned 1.0"),
+        ({"validate": lambda net: {"loss": 1.0}}, {}, "metric 'loss', which every entry of the history has"),
+        ({"order": lambda g: torch.arange(9)}, {}, r"shape \(9,\); it must be 10 indices from 0 to 9"),
+        ({"order": lambda g: torch.arange(1, 11)}, {}, "it must be 10 indices from 0 to 9"),
+        ({"train": [1, 2]}, {}, r"train is \[1, 2\]; it must be Tokens"),
         ({"validate": lambda net: {"mse": math.nan}}, {}, "mse of validate, at step 3, is nan; it must be finite"),
         ({"validate": lambda net: {"mse": np.float32(math.inf)}}, {}, "mse of validate, at step 3, is inf"),
         ({"validate": lambda net: {"mse": 1.0, "r": "high"}}, {}, "r of validate, at step 3, is 'high'"),
@@ -257,7 +244,7 @@ def test_bad_recipes_are_named(changes, message):
 )
 def test_bad_options_are_named(options, recipe, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        fit(model(), data(), loss, replace(RECIPE, **recipe), **{"seed": 0, "logs": 5} | options)
+        fit(model(), loss=loss, recipe=replace(RECIPE, **recipe), **{"train": data(), "seed": 0, "logs": 5} | options)
 
 
 def test_muon_trains_blocks_alone():
@@ -303,7 +290,6 @@ def test_streams_of_different_keys_are_apart():
 # Checkpoints --------------------------------------------------------------------------------------------------------
 
 HARD = dict(dropout=0.2, drop_path=0.2)  # whatever is random must come back too
-HARD_RECIPE = replace(RECIPE, keep="best")
 
 KILLED = """
 import os, signal, sys
@@ -319,7 +305,7 @@ def stop():
     if steps == {at}:
         os.kill(os.getpid(), signal.SIGKILL)
     return False
-t.fit(t.model(**t.HARD), t.data(), t.loss, t.HARD_RECIPE, seed=3, logs=5, validate=t.valid,
+t.fit(t.model(**t.HARD), t.data(), t.loss, t.RECIPE, seed=3, logs=5, validate=t.valid,
       checkpoint=Path({path!r}), save_every=0, stop=stop)
 """
 
@@ -333,9 +319,9 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path):
 
     whole, resumed, asked = model(**HARD), model(**HARD), []
     options = dict(seed=3, logs=5, validate=valid)
-    expected = fit(whole, data(), loss, HARD_RECIPE, **options)
+    expected = fit(whole, data(), loss, RECIPE, **options)
     found = fit(
-        resumed, data(), loss, HARD_RECIPE, **options, checkpoint=path, save_every=0, stop=lambda: asked.append(1)
+        resumed, data(), loss, RECIPE, **options, checkpoint=path, save_every=0, stop=lambda: asked.append(1)
     )
     assert len(asked) == 15 - 7  # seven of fifteen steps were safe
     assert numbers(found) == numbers(expected)
@@ -410,7 +396,7 @@ def test_muon_bounds_the_steps_of_the_blocks_and_leaves_the_rest_to_adamw():
     """First step, no decay. Muon: the largest singular value is 0.2 sqrt(longer side) times the learning rate, within
     what five Newton-Schulz iterations reach; AdamW: the largest entry is the learning rate."""
     net, before = model(), weights(model())
-    recipe = Recipe(epochs=1, batch=10, lr=1e-3, optimizer="muon", schedule="constant", weight_decay=0.0, clip=None)
+    recipe = Recipe(epochs=1, batch=10, lr=1e-3, optimizer="muon", weight_decay=0.0, clip=None)
     fit(net, data(), loss, recipe, seed=0)
     matrices = 0
     for name, p in net.named_parameters():
@@ -570,7 +556,7 @@ def test_a_finished_run_clears_what_killed_writes_left(saved):
 
 def test_checkpoints_are_saved_as_often_as_asked(tmp_path, monkeypatch):
     saves = []
-    monkeypatch.setattr(training, "atomic_write", lambda path, content: saves.append(path))
+    monkeypatch.setattr(checkpoint, "atomic_write", lambda path, content: saves.append(path))
     path = tmp_path / "run.safetensors"
     fit(model(), data(), loss, RECIPE, seed=0, checkpoint=path, save_every=1e9)
     assert len(saves) == 1  # the end

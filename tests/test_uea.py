@@ -485,7 +485,7 @@ def test_tiers():
     ("changes", "message"),
     [
         ({"dataset": "Iris"}, "dataset is 'Iris'"), ({"source": "simulated", "dataset": "LSST"}, "only BasicMotions"),
-        ({"keep": "best"}, "valid_share"), ({"valid_share": 0.4}, "valid_share is 0.4"), ({"folds": 1}, "folds is 1"),
+        ({"valid_share": 0.4}, "valid_share is 0.4"), ({"folds": 1}, "folds is 1"),
     ],
 )
 def test_settings_that_make_no_sense(changes, message):

@@ -13,7 +13,7 @@ import romae_lite
 from romae_book.cli import cards
 from romae_book.lab.records import load as load_record
 from romae_book.lab.records import load_arrays
-from romae_lite import RoMAE, load, save, zoo
+from romae_lite import RoMAE, checkpoint, load, save, zoo
 
 NAMES = ("filler", "spirals", "synthetic")
 
@@ -90,11 +90,11 @@ def test_a_path_works_as_before(tmp_path):
 
 
 def test_a_file_of_a_later_version_is_named(tmp_path, monkeypatch):
-    model, config = load("synthetic"), romae_lite.model.asdict
-    monkeypatch.setattr(romae_lite.model, "asdict", lambda value: config(value) | {"later": 1})
+    model, config = load("synthetic"), checkpoint.asdict
+    monkeypatch.setattr(checkpoint, "asdict", lambda value: config(value) | {"later": 1})
     save(model, tmp_path / "later.safetensors")
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="later.safetensors was saved by another version of romae_lite .*'later'"):
+    with pytest.raises(ValueError, match="later.safetensors is no model .*another version of romae_lite.*'later'"):
         load(tmp_path / "later.safetensors")
 
 

@@ -12,9 +12,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from romae_lite import zoo
+from romae_lite import save, zoo
 from romae_lite.io import atomic_write
-from romae_lite.model import save
 
 from ..lab.planned import Planned
 from ..lab.records import Record, from_arrays, load_arrays, own

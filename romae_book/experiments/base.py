@@ -67,13 +67,15 @@ class Experiment:
     # of those, the ones of some runs or metrics only: whether (record, metric) is without
     free: ClassVar[dict[str, Callable[[Any, str], bool]]] = {}
     meanings: ClassVar[dict[str, str]] = {}  # of metrics, or of parts of their names, that do not say it themselves
+    # settings that there were once -> the value that they had in every record: readers leave them out
+    gone: ClassVar[Mapping[str, Any]] = {"keep": "last"}
     repeatable: ClassVar[bool] = True  # whether a second run makes the same numbers; times do not
 
     epochs: int = setting(1, "passes over the training set", low=1)
     batch: int = setting(32, "samples per step", low=1)
     lr: float = setting(3e-4, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(0.1, "share of the steps in which the learning rate warms up", low=0, high=1)
-    schedule: str = setting("cosine", "after the warm-up", choices=("cosine", "global-cosine", "constant"))
+    schedule: str = setting("cosine", "after the warm-up", choices=("cosine", "global-cosine"))
     optimizer: str = setting("adamw", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     beta1: float = setting(0.9, "AdamW's first beta, or SGD's momentum (muon's own is fixed)", low=0, high=0.9999)
     beta2: float = setting(0.999, "AdamW's second beta", low=0, high=0.99999)
@@ -84,9 +86,6 @@ class Experiment:
     init: str = setting(
         "torch", "how weights start: as PyTorch has them, or from a normal distribution of deviation 0.02 (D43)",
         choices=INITS, was="torch",
-    )
-    keep: str = setting(
-        "last", "whose weights to keep: the last step's or the best on validation", choices=("last", "best")
     )
 
     def __init_subclass__(cls, **options):
@@ -148,9 +147,10 @@ class Experiment:
 
     @classmethod
     def completed(cls, config: Mapping[str, Any]) -> dict[str, Any]:
-        """A recorded config, with the settings that are younger than it as they were then (`setting(was=...)`)."""
+        """A recorded config as of today: with younger settings as they were then (`setting(was=...)`), without those
+        that are `gone`."""
         was = {f.name: f.metadata["was"] for f in fields(cls) if f.metadata["was"] is not dataclasses.MISSING}
-        return was | dict(config)
+        return was | {name: value for name, value in config.items() if (name, value) not in cls.gone.items()}
 
     @classmethod
     def protocol(cls, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +164,6 @@ class Experiment:
             epochs=self.epochs, batch=self.batch, lr=self.lr, warmup=round(self.warmup_share * steps),
             schedule=self.schedule, optimizer=self.optimizer, betas=(self.beta1, self.beta2),
             weight_decay=self.weight_decay, clip=self.clip, precision=self.precision, compile=self.compile,
-            keep=self.keep,
         )
 
     # What a subclass fills in ---------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ class Classification(Masked):
         return out
 
     def validate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
-        """`score` led by the cross-entropy, which is what ``keep="best"`` looks at (lower is better)."""
+        """`score`, and the cross-entropy."""
         logits, label = self.logits(model, tokens), tokens.aux["label"].long().cpu()
         return {"loss": float(cross_entropy(logits, label))} | self.score(logits, label)
 

@@ -37,7 +37,7 @@ TIERS = (
 )
 ARRAYS_LIMIT = 200_000  # bytes: the arrays are committed beside the records
 FILE_LIMIT = 10_000_000  # bytes: a larger file is none of ours
-PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+PRECISIONS = ("fp32", "bf16")
 NEVER_NEGATIVE = ("mse", "rmse", "mae", "parameters")  # first words of metrics
 SHARES = ("accuracy", "f1")  # those that lie in [0, 1]
 

@@ -111,7 +111,7 @@ def run(
                 history=history,
                 parameters=count_parameters(model),
                 device=where,
-                precision=precision_of(exp.precision, accelerator),
+                precision=precision_of(accelerator),
                 wall_seconds=history[-1]["seconds"],
                 peak_memory_mb=peak,
                 tokens_per_second=history[-1]["tokens_per_second"],
@@ -341,10 +341,8 @@ def _is_in(recorded: set[str], planned: Planned) -> bool:
     return _protocol(planned.experiment, planned.seed, planned.tier, planned.build().config()) in recorded
 
 
-def precision_of(asked: str, accelerator: Accelerator) -> str:
-    """What was computed in: only NVIDIA's GPUs have tf32."""
-    plain = "tf32" if asked == "tf32" and accelerator.device.type == "cuda" else "fp32"
-    return accelerator.mixed_precision.replace("no", plain)
+def precision_of(accelerator: Accelerator) -> str:
+    return accelerator.mixed_precision.replace("no", "fp32")
 
 
 def versions() -> dict[str, str]:

@@ -22,8 +22,9 @@ except ImportError as error:
 
 from .. import checks
 from ..batching import by_length
+from ..checkpoint import load, notes_of, save
 from ..io import parsing
-from ..model import ModelConfig, count_parameters, load, notes_of, save, size
+from ..model import ModelConfig, count_parameters, size
 from ..rope import PositionEncoding, turning_pairs
 from ..tokens import Tokens
 from ..training import Recipe, fit

@@ -101,11 +101,6 @@ class ESC50(Classification):
     n_train: int | None = setting(None, "train on so many sounds; None: all (simulated: 480)", low=20)
     n_pretrain: int | None = setting(None, "pre-train on so many sounds; None: all", low=20)
 
-    def __post_init__(self):
-        super().__post_init__()
-        if self.keep == "best" and not self.holdout:
-            raise ValueError("keep is 'best', but holdout False; there is nothing to tell which is best")
-
     @classmethod
     def paper(cls) -> "ESC50":
         """Table 11: small, 150 epochs on AudioSet-20k (or `pretrain="librispeech"`), then 50 on ESC-50."""

@@ -285,8 +285,6 @@ class PositionRange(Position):
         super().__post_init__()
         if self.anchor == "moving":
             raise ValueError("anchor is 'moving'; one token and an anchor at a random place leave nothing to be known")
-        if self.keep == "best":
-            raise ValueError("keep is 'best'; validation and test have the same positions here, so use 'last'")
         if self.optimizer == "sgd" and not self.lr * 10 < self.high:
             raise ValueError(
                 f"high is {self.high}; sgd's learning rate is {self.lr} x 100 / high, which must lie between 0 and 10"

@@ -111,8 +111,6 @@ class TinyImageNet(Classification):
                 raise ValueError(f"{name} is {getattr(self, name)}; with source {self.source!r} there are {most}")
         if self.valid_per_class >= self.per_class:
             raise ValueError(f"valid_per_class is {self.valid_per_class}; it must be below per_class, {self.per_class}")
-        if self.keep == "best" and not self.valid_per_class:
-            raise ValueError("keep is 'best', but valid_per_class 0; there is nothing to tell which is best")
 
     @classmethod
     def paper(cls) -> "TinyImageNet":

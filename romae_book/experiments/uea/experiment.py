@@ -145,8 +145,6 @@ class UEA(Classification):
             raise ValueError(f"source is 'simulated', but dataset {self.dataset!r}; only BasicMotions is simulated")
         if self.valid_share and abs(1 / self.valid_share - round(1 / self.valid_share)) > 0.01:
             raise ValueError(f"valid_share is {self.valid_share}; it must be one part of several: 0.5, 0.25, 0.2, ...")
-        if self.keep == "best" and not self.valid_share:
-            raise ValueError("keep is 'best', but valid_share 0; there is nothing to tell which is best")
 
     def replace(self, **changes) -> "UEA":
         """As in `Experiment`; of FOLLOWS, what was chosen stays, and the rest is the set's own again."""
