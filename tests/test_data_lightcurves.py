@@ -35,7 +35,8 @@ def eros(folder, made):
             out = csv.writer(file)
             out.writerow(["", *(f"{what}_points_{band}" for what in ("time", "light", "error") for band in "br")])
             for i, one in enumerate(mine):
-                cells = [json.dumps(one[k][one["band"] == b].tolist()) for k in ("time", "value", "error") for b in (0, 1)]
+                names = ("time", "value", "error")
+                cells = [json.dumps(one[name][one["band"] == b].tolist()) for name in names for b in (0, 1)]
                 out.writerow([f"{part}_{i}", *cells])
     return [dict(one, label=i % 4, part=part) for part in (0, 1) for i, one in enumerate(made[part::2])]
 
@@ -119,7 +120,7 @@ def test_every_point_is_where_it_belongs(tmp_path, name):
 
 
 def test_points_without_a_value_or_an_error_are_left_out():
-    one = dict(time=[3.0, 1, 2, 4], value=[1.0, np.nan, 2, 3], error=[1.0, 1, 0, 2], band=np.array([0, 0, 0, 1]), label=0)
+    one = dict(time=[3.0, 1, 2, 4], value=[1, np.nan, 2, 3], error=[1, 1, 0, 2], band=np.array([0, 0, 0, 1]), label=0)
     found = data.gathered([one, one | {"value": [np.nan] * 4}], ("a", "b"), ("x",))
     assert len(found) == 1 and found.time.tolist() == [3, 4] and found.band.tolist() == [0, 1]
     with pytest.raises(DataError, match="no object"):

@@ -1,0 +1,179 @@
+"""Hand-made features of light curves: what boosted trees are given, RoMAE's strongest opponent (chapter 10).
+
+Inputs are times, values and stated errors, band by band; nothing else. Every band has the statistics of the package
+light-curve. Periodic stars get one period for all bands, found without labels, and the shape of the folded curve;
+transients a Gaussian process over time and wavelength, and the shape of that around its peak.
+"""
+
+import warnings
+from functools import cache
+
+import numpy as np
+
+from .data import Curves
+
+PEAKS = 6  # of the summed spectrum whose periods, and twice these, are tried
+OFFSETS = (-30, -20, -10, -5, 0, 5, 10, 20, 30, 50, 80, 120)  # days from the peak at which a transient's shape is read
+WAVELENGTH = {"u": 367, "g": 483, "r": 622, "i": 755, "z": 869, "y": 971}  # nm
+LENGTHS = (8, 16, 32, 64, 128)  # days: correlation times that are tried
+
+
+def features(curves: Curves, periodic: bool) -> np.ndarray:
+    """(n, F) float64; NaN where a feature cannot be computed. periodic: variable stars; else transients."""
+    more = folded if periodic else peaked
+    rows = []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for i in range(len(curves)):
+            part = curves.points(i)
+            t, y, e, b = (getattr(curves, name)[part] for name in ("time", "value", "error", "band"))
+            t, y, e = t - t[0], y.astype(np.float64), e.astype(np.float64)
+            bands = [statistics(t[b == k], y[b == k], e[b == k]) for k in range(len(curves.bands))]
+            rows.append(np.concatenate([*bands, more(t, y, e, b, curves.bands)]))
+    found = np.stack(rows)
+    return np.where(np.abs(found) < 1e12, found, np.nan)
+
+
+@cache
+def _extractor():
+    import light_curve as lc
+
+    return lc.Extractor(
+        lc.Amplitude(), lc.AndersonDarlingNormal(), lc.BeyondNStd(1), lc.BeyondNStd(2), lc.Cusum(), lc.Eta(), lc.EtaE(),
+        lc.ExcessVariance(), lc.InterPercentileRange(0.02), lc.InterPercentileRange(0.1), lc.InterPercentileRange(0.25),
+        lc.Kurtosis(), lc.LinearFit(), lc.LinearTrend(), lc.MagnitudePercentageRatio(0.4, 0.05),
+        lc.MagnitudePercentageRatio(0.2, 0.1), lc.MaximumSlope(), lc.Mean(), lc.Median(), lc.MedianAbsoluteDeviation(),
+        lc.MedianBufferRangePercentage(0.1), lc.PercentDifferenceMagnitudePercentile(0.05), lc.ReducedChi2(), lc.Skew(),
+        lc.StandardDeviation(), lc.StetsonK(), lc.WeightedMean(),
+    )
+
+
+def statistics(t: np.ndarray, y: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """Of one band, in order of time: statistics of the values, and the median error."""
+    extract = _extractor()
+    if len(t) < 4:
+        return np.full(len(extract.names) + 1, np.nan)
+    t = t + np.arange(len(t)) * 1e-9  # equal times are refused
+    return np.append(extract(t, y, e, sorted=True, check=False, fill_value=np.nan), np.median(e))
+
+
+# Periodic stars ----------------------------------------------------------------------------------------------------
+
+
+def folded(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, bands: tuple[str, ...]) -> np.ndarray:
+    """Period, power and misfit; of each band amplitudes and relative phases of three harmonics, and the scatter of the
+    folded curve over that of the curve; colours."""
+    period, power, misfit = best_period(t, y, e, b)
+    found = [np.log(period), power, misfit]
+    level = np.full(len(bands), np.nan)
+    for k in range(len(bands)):
+        mine = b == k
+        if mine.sum() < 8:
+            found += [np.nan] * 8
+            continue
+        level[k] = np.median(y[mine])
+        fit, _ = harmonics(t[mine], y[mine], e[mine], 1 / period)
+        size = np.hypot(fit[1::2], fit[2::2])  # (3,)
+        phase = np.arctan2(fit[2::2], fit[1::2])
+        turned = phase[1:] - np.array([2, 3]) * phase[0]
+        order = np.argsort(t[mine] / period % 1)
+        rough = np.mean(np.diff(y[mine][order]) ** 2) / (2 * np.var(y[mine]) + 1e-12)
+        found += [*size, *np.cos(turned), *np.sin(turned), rough]
+    return np.array([*found, *np.diff(level)])
+
+
+def best_period(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray) -> tuple[float, float, float]:
+    """(period in days, power of its peak, misfit): of the highest peaks of the Lomb-Scargle spectrum summed over bands,
+    and of twice their periods, the one whose three harmonics fit best. misfit: what they leave of chi-square."""
+    from astropy.timeseries import LombScargle
+
+    span = max(t[-1] - t[0], 1.0)
+    frequency = np.arange(1, int(span * 4 * 5)) / (4 * span)  # up to 5 a day, four a resolution element
+    power, weight, plain = np.zeros(len(frequency)), 0, 0.0
+    used = [b == k for k in np.unique(b) if (b == k).sum() >= 8]
+    for mine in used:
+        power += mine.sum() * LombScargle(t[mine], y[mine], e[mine]).power(
+            frequency, method="fast", assume_regular_frequency=True
+        )
+        weight += mine.sum()
+        plain += np.sum(((y[mine] - np.average(y[mine], weights=e[mine] ** -2)) / e[mine]) ** 2)
+    if not used:
+        return span, np.nan, np.nan
+    power /= weight
+    inner = (power[1:-1] > power[:-2]) & (power[1:-1] > power[2:])
+    peak = np.flatnonzero(inner) + 1
+    peak = peak[np.argsort(-power[peak])][:PEAKS]
+    chi = lambda f: sum(harmonics(t[m], y[m], e[m], f)[1] for m in used)  # noqa: E731
+    tried = [(f, f / k, k) for f in frequency[peak] for k in (1, 2)]  # twice the period always fits a little better
+    scores = [chi(one) * (1 + 0.1 * (k - 1)) for _, one, k in tried]
+    peak_at, best, _ = tried[int(np.argmin(scores))]
+    near = best + np.linspace(-0.5, 0.5, 9) / (4 * span)
+    near = near[near > 0]
+    exact = [chi(one) for one in near]
+    found = near[int(np.argmin(exact))]
+    return 1 / found, float(power[np.abs(frequency - peak_at).argmin()]), min(exact) / plain
+
+
+def harmonics(
+    t: np.ndarray, y: np.ndarray, e: np.ndarray, frequency: float, count: int = 3
+) -> tuple[np.ndarray, float]:
+    """Weighted least squares of a constant and sines and cosines: (1 + 2 count,) coefficients and chi-square."""
+    angle = 2 * np.pi * frequency * t[:, None] * np.arange(1, count + 1)
+    design = np.concatenate([np.ones((len(t), 1)), np.stack([np.cos(angle), np.sin(angle)], -1).reshape(len(t), -1)], 1)
+    scaled = design / e[:, None]
+    fit = np.linalg.solve(scaled.T @ scaled + 1e-9 * np.eye(scaled.shape[1]) * len(t), scaled.T @ (y / e))
+    return fit, float(np.sum(((y - design @ fit) / e) ** 2))
+
+
+# Transients --------------------------------------------------------------------------------------------------------
+
+
+def peaked(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, bands: tuple[str, ...]) -> np.ndarray:
+    """A Gaussian process over time and wavelength (Matérn 3/2), its correlation time the likeliest of LENGTHS: peak of
+    each band, colours there, rise and decline, shape around the peak; signal to noise, weighted means before and after.
+    """
+    wave = np.array([WAVELENGTH[name] for name in bands], float)
+    scale = np.quantile(np.abs(y), 0.98) + 1e-9
+    z, s = y / scale, e / scale
+    best = None
+    for length in LENGTHS:
+        cov = _matern(t, t, length) * _smooth(wave[b], wave[b]) * 0.25 + np.diag(s**2 + 1e-6)
+        try:
+            low = np.linalg.cholesky(cov)
+        except np.linalg.LinAlgError:
+            continue
+        half = np.linalg.solve(low, z)
+        score = -0.5 * half @ half - np.log(np.diag(low)).sum()
+        if best is None or score > best[0]:
+            best = (score, length, low, half)
+    at = np.linspace(t[0], t[-1], 200)
+    score, length, low, half = best
+    answer = np.linalg.solve(low.T, half)
+    near = 0.25 * _matern(at, t, length)  # (200, N)
+    curve = np.stack([near * _smooth(np.full(200, w), wave[b]) @ answer for w in wave])  # (K, 200)
+    total = curve[1:4].sum(0) if len(bands) > 3 else curve.sum(0)
+    top = int(np.argmax(total))
+    at_top = curve[:, top]
+    shape = np.interp(at[top] + np.array(OFFSETS), at, total, left=np.nan, right=np.nan) / max(total[top], 1e-9)
+    falls = total < total[top] / 2
+    rise = at[top] - at[:top][falls[:top]][-1] if falls[:top].any() else np.nan
+    decline = at[top:][falls[top:]][0] - at[top] if falls[top:].any() else np.nan
+    ratio = z / s
+    before, after = t < at[top] - 50, t > at[top] + 100
+    mean = lambda m: np.average(ratio[m]) if m.any() else np.nan  # noqa: E731
+    colours = np.diff(np.arcsinh(20 * at_top))
+    widths = [np.trapezoid(np.clip(c, 0, None), at) / max(c.max(), 1e-9) for c in curve]
+    per_band = np.array([*np.arcsinh(20 * curve.max(1)), *(at[curve.argmax(1)] - at[top]), *widths])
+    quality = [np.log(scale), score / len(t), np.log(length)]
+    quality += [np.sqrt(np.mean(ratio**2)), ratio.max(), (ratio > 5).sum()]
+    return np.array([*quality, rise, decline, mean(before), mean(after), *colours, *per_band, *shape])
+
+
+def _matern(a: np.ndarray, b: np.ndarray, length: float) -> np.ndarray:
+    r = np.sqrt(3) * np.abs(a[:, None] - b) / length
+    return (1 + r) * np.exp(-r)
+
+
+def _smooth(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    r = np.sqrt(3) * np.abs(a[:, None] - b) / 250  # nm
+    return (1 + r) * np.exp(-r)

@@ -1,0 +1,102 @@
+"""Opponents on light curves: periods that are known, shapes that are known, and scores by another library."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from romae_book.experiments.lightcurves import data, features, rivals
+
+pytest.importorskip("light_curve")
+RNG = np.random.default_rng(0)
+
+
+def stars(n: int, classes: int = 2) -> data.Curves:
+    """Two kinds of periodic stars in two bands: sines, and sines with a strong third harmonic; periods 0.4 to 3 days."""
+    made = []
+    for i in range(n):
+        m, period = 90, RNG.uniform(0.4, 3)
+        time, band = np.sort(RNG.uniform(0, 60, m)), RNG.integers(0, 2, m)
+        phase = 2 * np.pi * time / period
+        value = 15 + band + 0.5 * np.sin(phase) + (0.4 * np.sin(3 * phase) if i % classes else 0)
+        made.append(dict(time=time, value=value + RNG.normal(0, 0.02, m), error=np.full(m, 0.02), band=band,
+                         label=i % classes, period=period))
+    return data.gathered(made, ("b", "r"), ("plain", "bumpy"))
+
+
+def test_harmonics_are_least_squares():
+    t, e = RNG.uniform(0, 10, 40), RNG.uniform(0.5, 2, 40)
+    y = RNG.normal(size=40)
+    fit, chi = features.harmonics(t, y, e, 0.37)
+    columns = [np.ones(40)]
+    for k in (1, 2, 3):
+        columns += [np.cos(2 * np.pi * 0.37 * k * t), np.sin(2 * np.pi * 0.37 * k * t)]
+    expected, rest, *_ = np.linalg.lstsq(np.stack(columns, 1) / e[:, None], y / e, rcond=None)
+    np.testing.assert_allclose(fit, expected, atol=1e-5)  # a ridge of 1e-9 a point
+    assert chi == pytest.approx(rest[0], rel=1e-5)
+
+
+def test_periods_are_found_without_labels():
+    made = stars(12)
+    for i in range(12):
+        part = made.points(i)
+        t, y, e, b = made.time[part], made.value[part].astype(float), made.error[part].astype(float), made.band[part]
+        period, _, misfit = features.best_period(t - t[0], y, e, b)
+        assert period == pytest.approx(made.period[i], rel=2e-3) and misfit < 0.05
+
+
+def test_a_transients_peak_is_where_it_was_put():
+    """A bump of 20 days around day 60, seen in four bands."""
+    t = np.sort(RNG.uniform(0, 150, 80))
+    b = RNG.integers(0, 4, 80)
+    y = 100 * np.exp(-0.5 * ((t - 60) / 20) ** 2) * np.array([0.5, 1, 1.2, 0.8])[b] + RNG.normal(0, 2, 80)
+    found = features.peaked(t, y, np.full(80, 2.0), b, tuple("griz"))
+    rise, decline = found[6], found[7]
+    half = 20 * np.sqrt(2 * np.log(2))  # days from the peak to half of it
+    assert rise == pytest.approx(half, abs=4) and decline == pytest.approx(half, abs=4)
+    assert np.isfinite(found[:8]).all()
+
+
+def test_curves_are_interpolated_band_by_band():
+    made = stars(3)
+    found = rivals.gridded(made, 20)
+    for i in range(3):
+        part = made.points(i)
+        t, y, b = made.time[part], made.value[part], made.band[part]
+        grid = np.linspace(t[0], t[-1], 20)
+        spread = np.quantile(y, 0.9) - np.quantile(y, 0.1) + 1e-9
+        for k in (0, 1):
+            expected = (np.interp(grid, t[b == k], y[b == k]) - np.median(y)) / spread
+            np.testing.assert_allclose(found[i, k], expected, rtol=1e-5)
+
+
+def test_the_null_sees_no_value():
+    made = stars(4)
+    before = rivals.sampling(made)
+    made.value[:] = RNG.normal(size=len(made.value))
+    np.testing.assert_array_equal(rivals.sampling(made), before)
+
+
+def test_trees_tell_shapes_apart_that_features_show():
+    pytest.importorskip("lightgbm")
+    train, test = stars(120), stars(40)
+    x, y = (features.features(curves, periodic=True) for curves in (train, test))
+    p, chosen = rivals.trees(x, train.label.astype(int), y, 2, seed=0)
+    np.testing.assert_allclose(p.sum(1), 1, rtol=1e-6)
+    assert rivals.macro_f1(test.label, p.argmax(1), 2) > 0.95 and chosen["trials"] == len(rivals.SETTINGS)
+
+
+def test_a_class_that_training_lacks_gets_no_probability():
+    x, y = RNG.normal(size=(60, 3)), RNG.integers(0, 2, 60)
+    p, _ = rivals.trees(x, y, x, 3, seed=0)
+    assert (p[:, 2] == 0).all()
+
+
+def test_score_is_scikit_learns():
+    label, predicted = RNG.integers(0, 5, 200), RNG.integers(0, 5, 200)
+    assert rivals.macro_f1(label, predicted, 6) == pytest.approx(f1_score(label, predicted, average="macro"))
+
+
+def test_minirocket_runs_on_interpolated_curves():
+    pytest.importorskip("aeon")
+    train, test = stars(20), stars(6)
+    assert rivals.minirocket(train, test, seed=0, steps=32).shape == (6, 2)
