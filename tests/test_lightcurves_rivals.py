@@ -17,7 +17,8 @@ def stars(n: int, classes: int = 2) -> data.Curves:
         m, period = 90, RNG.uniform(0.4, 3)
         time, band = np.sort(RNG.uniform(0, 60, m)), RNG.integers(0, 2, m)
         phase = 2 * np.pi * time / period
-        value = 15 + band + 0.5 * np.sin(phase) + (0.4 * np.sin(3 * phase) if i % classes else 0)
+        bump = 0.4 * np.sin(3 * phase) if i % classes else 0
+        value = 15 + band + 0.5 * np.sin(phase) + bump
         made.append(dict(time=time, value=value + RNG.normal(0, 0.02, m), error=np.full(m, 0.02), band=band,
                          label=i % classes, period=period))
     return data.gathered(made, ("b", "r"), ("plain", "bumpy"))
