@@ -11,7 +11,7 @@ RNG = np.random.default_rng(0)
 
 
 def stars(n: int, classes: int = 2) -> data.Curves:
-    """Two kinds of periodic stars in two bands: sines, and sines with a strong third harmonic; periods 0.4 to 3 days."""
+    """Two kinds of periodic stars in two bands: sines, and sines with a third harmonic; periods 0.4 to 3 days."""
     made = []
     for i in range(n):
         m, period = 90, RNG.uniform(0.4, 3)
