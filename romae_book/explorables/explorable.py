@@ -11,6 +11,7 @@ The contract of the page, which the browser tests hold every explorable to:
 `data-state` is JSON of everything visible that can change: the controls and the numbers, as they are shown.
 """
 
+import base64
 import hashlib
 import json
 import re
@@ -23,20 +24,22 @@ from urllib.parse import quote
 
 import numpy as np
 
+from ..experiments.base import Experiment
 from ..lab.planned import Planned
 from ..lab.records import Record, load_all
+from ..lab.runs import runs_of
 from ..palette import colour_css, figure_number
-from . import svg
 
-KIT = Path(__file__).with_name("kit")
+KIT, STILLS = (Path(__file__).with_name(name) for name in ("kit", "stills"))
 Drawable = tuple[Record, dict[str, np.ndarray]]  # a run and the arrays beside its record
 LARGEST = 1e9  # no number that a figure shows is larger
 
 
 @cache
 def asset(path: Path) -> str:
-    """Text of a .js or .css file."""
-    return path.read_text(encoding="utf-8")
+    """Text of a .js or .css file, without what only its readers need: indentation, and lines of comment."""
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +47,11 @@ class Explorable:
     """One interactive figure.
 
     name: what the page calls it.
-    script: the drawing, a .js file whose function `explorable(root, data, kit)` fills the figure. Where there are data.
-    needs: what of this folder the drawing uses beside runtime.js: "romae" for a model that runs in the page.
-    data: what it draws, anything that JSON can say (no NaN). None: nothing to interact with, only the still picture.
+    script: the drawing, a .js file whose function `explorable(root, data, kit)` fills the figure; a .css file of the
+        same stem styles it. Where there are data.
+    needs: what of kit/ the drawing uses beside runtime.js and plot.js: "romae" for a model that runs in the page.
+    data: what it draws, anything that JSON can say (no NaN). None: nothing to interact with.
     title, caption: plain text above and below.
-    fallback: the still picture as an SVG string, made from the same data.
     height: height in pixels of the main drawing where there is room; less on a phone.
     number: "2.3", the figure's number on its page, where it has one: see `numbered`.
     steps: of a tour: see `tour`.
@@ -58,7 +61,6 @@ class Explorable:
     data: dict | None
     title: str
     caption: str
-    fallback: str
     script: Path | None = None
     needs: tuple[str, ...] = ()
     height: int = 380
@@ -100,16 +102,19 @@ class Explorable:
         """The whole figure as one self-contained string; the same input gives the same string."""
         name, title, caption = map(escape, (self.name, self.title, self.caption))
         inside = (
-            f'<p class="romae-title">{title}</p><div class="romae-live"></div>'
-            f'<img class="romae-still" alt="{title} {caption}" src="{svg.data_uri(self.fallback)}">'
+            f'<p class="romae-title">{title}</p><div class="romae-live"></div>{self._still(f"{title} {caption}")}'
             f"<figcaption>{figure_number(self.number)}{_inked(caption)}</figcaption>"
         )
-        style = f"<style>{colour_css('.romae-explorable')}\n{asset(KIT / 'explorables.css')}</style>"
+        sheets = [KIT / "explorables.css"]
+        if self.script and self.script.with_suffix(".css").is_file():
+            sheets.append(self.script.with_suffix(".css"))
+        style = f"<style>{colour_css('.romae-explorable')}\n{''.join(map(asset, sheets))}</style>"
         if self.data is None:
             return f'{style}<figure class="romae-explorable romae-static" data-still="{name}">{inside}</figure>'
         payload = _script_json(self.data)
         tour = f", {_script_json(self.steps)}" if self.steps else ""
-        module, library = asset(self.script), "\n".join(asset(KIT / f"{n}.js") for n in ("runtime", *self.needs))
+        module = asset(self.script)
+        library = "\n".join(asset(KIT / f"{n}.js") for n in ("runtime", "plot", *self.needs))
         # A class made from the content, not an id: the same figure may stand twice on a page, and git diffs stay quiet.
         key = "romae-" + hashlib.sha256(f"{payload}{module}{self.title}{tour}".encode()).hexdigest()[:12]
         script = (
@@ -118,6 +123,15 @@ class Explorable:
         )
         figure = f'<figure class="romae-explorable {key}" data-explorable="{name}">{inside}</figure>'
         return f"{style}{figure}<script>{script}</script>"
+
+    def _still(self, alt: str) -> str:
+        """What stands in where scripts are stripped: the figure as it opens in the book (see stills.py), or words."""
+        picture = STILLS / f"{self.name}.webp"
+        if self.data is None or not picture.is_file():
+            words = "" if self.data is None else "This figure answers where scripts may run."
+            return f'<p class="romae-still">{words}</p>'
+        source = base64.b64encode(picture.read_bytes()).decode()
+        return f'<img class="romae-still" alt="{alt}" src="data:image/webp;base64,{source}">'
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": f"<Explorable {self.name}: {self.title}>"}
@@ -177,18 +191,39 @@ def parts(start: np.ndarray, count: int, length: int) -> list[int]:
     return start.astype(int).tolist()
 
 
-def drawn(
-    name: str, title: str, command: str, groups: Iterable[Sequence[Record]],
-    draw: Callable[[list[Drawable]], Explorable], root: Path | None = None,
-) -> Explorable:
-    """A figure of recorded runs: of each group the first one that can be drawn, together with those chosen before it.
+def figure_of_runs(
+    name: str, title: str, command: str, groups: Callable[[Path | None], Iterable[Sequence[Record]]]
+) -> Callable:
+    """Register a figure of recorded runs, made by the decorated function from one run of each group.
 
-    The caption names the files whose arrays cannot be drawn, with the reason, and what lies among the records of the
-    command's experiment and is none. Where nothing can be drawn, `not_recorded` takes the figure's place.
+    The function gets the runs with their arrays, [(record, arrays), ...], and the folder of the records. Of each group
+    it gets the first run that it can draw, together with those chosen before. The caption names the files that it
+    cannot draw, with the reason, and what lies among the records of the command's experiment and is none. Where
+    nothing can be drawn, `not_recorded` takes the figure's place.
 
-    groups: runs in the order in which they are wanted. draw: makes the figure of one run from each group, as far as
-    there are any, each with its arrays. command: records a run.
+    groups: from the folder of the records, groups of runs, the wanted ones first. command: records a run.
     """
+
+    def register(draw: Callable[[list[Drawable], Path | None], Explorable]) -> Callable:
+        def make(root: Path | None = None) -> Explorable:
+            return _from_runs(name, title, command, groups(root), lambda runs: draw(runs, root), root)
+
+        make.__module__ = draw.__module__
+        figure(name)(make)
+        return draw
+
+    return register
+
+
+def runs_in(*groups: Sequence[Experiment]) -> Callable[[Path | None], list[list[Record]]]:
+    """Groups of runs for `figure_of_runs`, from groups of settings: the runs of the first setting come first."""
+    return lambda root: [[run for setting in group for run in runs_of(setting, root)] for group in groups]
+
+
+def _from_runs(
+    name: str, title: str, command: str, groups: Iterable[Sequence[Record]],
+    draw: Callable[[list[Drawable]], Explorable], root: Path | None,
+) -> Explorable:
     result, chosen, reasons = None, [], []
     for runs in groups:
         for run in runs:
@@ -211,12 +246,9 @@ def drawn(
 def not_recorded(name: str, title: str, command: str, reasons: Sequence[str] = ()) -> Explorable:
     """Stands where a figure of recorded runs will be once there are any: says which command makes one, and the reasons
     why what there is cannot be drawn."""
-    body = svg.label(360, 60, "Not recorded yet.", text_anchor="middle", font_size=18, font_weight=600)
-    body += svg.label(360, 92, f"Run: {command}", text_anchor="middle", font_family="monospace", font_size=10)
     return Explorable(
         name=name,
         data=None,
-        fallback=svg.picture(720, 130, body),
         title=f"{title}: not recorded yet",
         caption=" ".join([f"This figure shows recorded runs. To record one: {command}.", *reasons]),
     )

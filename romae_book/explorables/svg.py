@@ -1,6 +1,5 @@
 """Just enough SVG to draw a still picture from Python."""
 
-import base64
 from collections.abc import Iterable
 from html import escape
 
@@ -22,23 +21,3 @@ def line(points: Iterable[tuple[float, float]], **attributes: object) -> str:
     """A polyline through (x, y) pairs."""
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     return tag("path", d=path, fill="none", stroke_linejoin="round", **attributes)
-
-
-def picture(width: int, height: int, body: str) -> str:
-    """A whole picture on a white card, readable in either colour scheme, wherever an <img> may stand."""
-    ground = tag("rect", width=width, height=height, rx=8, fill="#fff")
-    return tag(
-        "svg",
-        ground + body,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        font_family="system-ui, sans-serif",
-        font_size=12,
-        fill="#222",
-    )
-
-
-def data_uri(svg: str) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()

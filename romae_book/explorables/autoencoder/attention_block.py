@@ -12,8 +12,6 @@ import torch
 from romae_lite.model import Block, ModelConfig, Size, attention_weights
 from romae_lite.rope import PositionEncoding, rotate
 
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -64,22 +62,6 @@ def steps(data: dict, times: tuple[float, ...] = TIMES) -> dict[str, np.ndarray]
     return {name: value.squeeze(0).double().numpy() for name, value in found.items()}
 
 
-def still(data: dict) -> str:
-    """The shares of attention at the first positions, as an SVG string."""
-    share, body = (
-        steps(data)["share"],
-        svg.label(20, 26, "who looks at whom: the shares after softmax", font_weight=600),
-    )
-    for i, row in enumerate(share):
-        body += svg.label(20, 66 + 34 * i, f"token {i + 1} at {TIMES[i]:g}")
-        for j, value in enumerate(row):
-            x, y = 150 + 64 * j, 44 + 34 * i
-            body += svg.tag("rect", x=x, y=y, width=60, height=30, rx=4, fill=PALETTE["blue"][0],
-                            fill_opacity=0.06 + 0.6 * float(value))
-            body += svg.label(x + 30, y + 20, f"{value:.2f}", text_anchor="middle")
-    return svg.picture(560, 260, body)
-
-
 @figure("attention_block")
 def explorable() -> Explorable:
     data = payload()
@@ -88,7 +70,6 @@ def explorable() -> Explorable:
         script=SCRIPT,
         needs=("romae",),
         data=data,
-        fallback=still(data),
         title="Step into one block",
         caption="Six tokens of width four, one head of two pairs, eight channels in the feed-forward part. Choose a "
         "line "

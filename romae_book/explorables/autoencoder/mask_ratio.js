@@ -6,10 +6,12 @@ function explorable(root, data, kit) {
   function prepare(source) {
     const unit = rows => rows.map(row => row.map(v => v / data.scale));
     return {...source, model: romae.load(source.model), reference: source.reference && unit(source.reference),
-      samples: source.samples.map(x => ({...x, values: unit(x.values), positions: unit(x.positions), curve: x.curve && unit(x.curve)}))};
+      samples: source.samples.map(x => ({...x, values: unit(x.values), positions: unit(x.positions),
+        curve: x.curve && unit(x.curve)}))};
   }
   const predict = ({model}, {values, positions}) => romae.predict(model, values, positions, hidden);
-  function guess({reference}, {values, positions}, i) {  // the mean of the training set, or linear interpolation in time
+  // the mean of the training set, or linear interpolation in time
+  function guess({reference}, {values, positions}, i) {
     if (reference) return reference[i];
     const seen = values.map((_, j) => j).filter(j => !hidden.has(j)), t = j => positions[j][0];
     const after = seen.find(j => t(j) >= t(i)), before = seen.findLast(j => t(j) <= t(i));
@@ -22,10 +24,11 @@ function explorable(root, data, kit) {
     return sum / count;
   };
 
-  // --- masks ------------------------------------------------------------------------------------------------------------
+  // --- masks ---------------------------------------------------------------------------------------------------------
   const total = () => sources[s].samples[k].values.length;
   function draw(count) {
-    const next = kit.random(seed), noise = Array.from({length: total()}, (_, i) => [next(), i]).sort((a, b) => a[0] - b[0]);
+    const next = kit.random(seed), noise = Array.from({length: total()},
+      (_, i) => [next(), i]).sort((a, b) => a[0] - b[0]);
     hidden = new Set(noise.slice(0, count).map(([, i]) => i));
   }
   function flip(i) {
@@ -33,49 +36,43 @@ function explorable(root, data, kit) {
     hidden.has(i) ? hidden.delete(i) : hidden.add(i);
   }
 
-  // --- controls -----------------------------------------------------------------------------------------------------------
-  root.append(kit.el("style", {}, `
-    .romae-explorable .mr-picks{display:flex;flex-wrap:wrap;gap:.35rem;margin:0 0 .6rem;align-items:center}
-    .romae-explorable .mr-picks .romae-button{margin-right:.5rem}
-    .romae-explorable .mr-picks button[data-sample]{width:44px;height:44px;padding:4px;border-color:color-mix(in srgb,currentColor 20%,transparent)}
-    .romae-explorable .mr-picks button[data-sample][aria-pressed=true]{border-color:currentColor;box-shadow:inset 0 0 0 1px currentColor}
-    .romae-explorable .mr-panels{display:grid;gap:.3rem 1rem}
-    .romae-explorable .mr-panels.mr-three{grid-template-columns:repeat(3,minmax(0,1fr));max-width:680px;align-items:end}
-    @container (max-width:480px){.romae-explorable .mr-panels.mr-three{gap:.5rem .6rem;grid-template-columns:repeat(2,minmax(0,1fr))}.romae-explorable .mr-three>:first-child{grid-column:1/-1}}
-    .romae-explorable .mr-panels p{margin:0 0 .2rem;font-size:.86em;line-height:1.25}
-    .romae-explorable .mr-board{cursor:pointer;touch-action:manipulation;border-radius:6px}
-    .romae-explorable .mr-board:focus-visible{outline:2.5px solid var(--romae-blue);outline-offset:3px}
-    .romae-explorable .mr-mark{stroke:var(--romae-vermillion)}.romae-explorable .mr-board:not(:focus) .mr-mark{display:none}
-    .romae-explorable .mr-strips{display:grid;grid-template-columns:auto minmax(0,1fr);gap:.3rem .8rem;align-items:center;margin-top:.6rem;font-size:.9em}
-    .romae-explorable .mr-facts{margin:.5rem 0 0;font-size:.93em;font-variant-numeric:tabular-nums;min-height:2.8em}`));
-  const picks = kit.el("div", {class: "mr-picks"}), panels = kit.el("div", {class: "mr-panels"}), facts = kit.el("p", {class: "mr-facts"});
-  const slider = kit.slider({label: "Hidden", min: 1, max: 24, value: 1, format: v => `${v} of ${total()} (${Math.round(100 * v / total())} %)`,
+  // --- controls ------------------------------------------------------------------------------------------------------
+  const picks = kit.el("div", {class: "mr-picks"}), panels = kit.el("div", {class: "mr-panels"}),
+    facts = kit.el("p", {class: "mr-facts"});
+  const slider = kit.slider({label: "Hidden", min: 1, max: 24, value: 1,
+    format: v => `${v} of ${total()} (${Math.round(100 * v / total())} %)`,
     describe: v => `${v} of ${total()} tokens`, change: v => { draw(v); update(); }});
   const again = kit.button("draw again", {class: "romae-button"}, () => { seed++; draw(hidden.size); update(); });
   const strips = ["encoder", "decoder"].map(name => ({name, svg: kit.svg("svg", {role: "img"}), box: kit.el("div")}));
   strips.forEach(({svg, box}) => box.append(svg));
   root.append(picks, panels, kit.el("div", {class: "romae-row"}, slider.node, again),
-    kit.el("div", {class: "mr-strips"}, ...strips.flatMap(({name, box}) => [kit.el("span", {}, `${name} gets`), box])), facts);
+    kit.el("div", {class: "mr-strips"}, ...strips.flatMap(({name, box}) => [kit.el("span", {}, `${name} gets`), box])),
+      facts);
 
   function thumbnail(source, sample) {
     const node = kit.svg("svg", {viewBox: "0 0 32 32", "aria-hidden": "true"});
     if (source.grid) for (const {x, y, v} of pixels(source, i => sample.values[i])) {
       const unit = 32 / (source.grid[1] * side(source));
-      if (v > 0.05) node.append(kit.svg("rect", {x: x * unit, y: y * unit, width: unit + 0.05, height: unit + 0.05, "fill-opacity": v.toFixed(2), style: "fill:currentColor"}));
+      if (v > 0.05) node.append(kit.svg("rect", {x: x * unit, y: y * unit, width: unit + 0.05, height: unit + 0.05,
+        "fill-opacity": v.toFixed(2), style: "fill:currentColor"}));
     } else {
       const [t0, t1] = [sample.curve[0][0], sample.curve.at(-1)[0]];
-      node.append(kit.svg("path", {d: kit.path(sample.curve.map(([t, v]) => [1 + 30 * (t - t0) / (t1 - t0), 16 - 9 * v])), fill: "none", style: "stroke:currentColor", "stroke-width": 1.5}));
+      node.append(kit.curve(sample.curve.map(([t, v]) => [1 + 30 * (t - t0) / (t1 - t0), 16 - 9 * v]), "currentColor",
+        1.5));
     }
     return node;
   }
   function choices() {
-    const kinds = sources.length < 2 ? [] : sources.map((source, i) => kit.button(source.name, {class: "romae-button", "aria-pressed": i === s}, () => choose(i, 0)));
+    const kinds = sources.length < 2 ? [] : sources.map((source, i) => kit.button(source.name,
+      {class: "romae-button", "aria-pressed": i === s}, () => choose(i, 0)));
     const thumbs = sources[s].samples.map((sample, i) => kit.button(thumbnail(sources[s], sample),
-      {"data-sample": i, "aria-pressed": i === k, "aria-label": sample.label, title: sample.label}, () => choose(s, i)));
+      {"data-sample": i, "aria-pressed": i === k, "aria-label": sample.label, title: sample.label},
+        () => choose(s, i)));
     picks.replaceChildren(...kinds, ...thumbs);
   }
   function choose(source, sample) {
-    const other = source !== s, share = hidden.size / total(), held = picks.contains(document.activeElement) ? [...picks.children].indexOf(document.activeElement) : -1;
+    const other = source !== s, share = hidden.size / total(),
+      held = picks.contains(document.activeElement) ? [...picks.children].indexOf(document.activeElement) : -1;
     s = source; k = sample;
     if (other) { draw(kit.clamp(Math.round(share * total()), 1, total() - 1)); cursor = 0; }
     choices();
@@ -84,20 +81,23 @@ function explorable(root, data, kit) {
     update();
   }
 
-  // --- pictures and series --------------------------------------------------------------------------------------------------
+  // --- pictures and series -------------------------------------------------------------------------------------------
   const side = source => Math.sqrt(source.model.patch);
   function pixels(source, of) {
     const out = [], n = side(source);
     for (let i = 0; i < source.grid[0] * source.grid[1]; i++) of(i).forEach((v, j) => out.push({i,
-      x: i % source.grid[1] * n + j % n, y: Math.floor(i / source.grid[1]) * n + Math.floor(j / n), v: kit.clamp(v, 0, 1)}));
+      x: i % source.grid[1] * n + j % n, y: Math.floor(i / source.grid[1]) * n + Math.floor(j / n),
+        v: kit.clamp(v, 0, 1)}));
     return out;
   }
   let show = () => {};
   function board() {
-    const node = kit.svg("svg", {class: "mr-board", tabindex: 0, role: "group", "aria-label": "Tokens: arrows move, space hides or shows"});
+    const node = kit.svg("svg", {class: "mr-board", tabindex: 0, role: "group",
+      "aria-label": "Tokens: arrows move, space hides or shows"});
     node.addEventListener("keydown", event => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const columns = sources[s].grid ? sources[s].grid[1] : 1, moves = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns};
+      const columns = sources[s].grid ? sources[s].grid[1] : 1, moves = {ArrowRight: 1, ArrowLeft: -1,
+        ArrowDown: columns, ArrowUp: -columns};
       if (event.key === " " || event.key === "Enter") flip(cursor);
       else if (event.key in moves) { const to = cursor + moves[event.key]; if (to >= 0 && to < total()) cursor = to; }
       else return;
@@ -117,18 +117,27 @@ function explorable(root, data, kit) {
   function buildPicture(source) {
     const [rows, columns] = source.grid, n = side(source), sample = source.samples[k], size = [columns * n, rows * n];
     const views = ["what the encoder gets", "what RoMAE fills in", "the original"].map((title, v) => {
-      const svg = v ? kit.svg("svg", {role: "img", "aria-label": title}) : board(), dots = kit.svg("g", {"shape-rendering": "crispEdges"}), tiles = kit.svg("g");
+      const svg = v ? kit.svg("svg", {role: "img", "aria-label": title}) : board(),
+        dots = kit.svg("g", {"shape-rendering": "crispEdges"}), tiles = kit.svg("g");
       kit.set(svg, {viewBox: `-0.3 -0.3 ${size[0] + 0.6} ${size[1] + 0.6}`});
-      svg.append(kit.svg("rect", {width: size[0], height: size[1], rx: 0.5, style: "fill:currentColor", "fill-opacity": 0.04}), dots, tiles);
-      const rects = pixels(source, i => sample.values[i]).map(({i, x, y}) => ({i, node: dots.appendChild(kit.svg("rect", {x, y, width: 1, height: 1, style: "fill:currentColor"}))}));
-      const frames = sample.values.map((_, i) => tiles.appendChild(kit.svg("rect", {x: i % columns * n + 0.12, y: Math.floor(i / columns) * n + 0.12, width: n - 0.24, height: n - 0.24, rx: 0.5})));
+      svg.append(kit.svg("rect", {width: size[0], height: size[1], rx: 0.5, style: "fill:currentColor",
+        "fill-opacity": 0.04}), dots, tiles);
+      const rects = pixels(source,
+        i => sample.values[i]).map(({i, x, y}) =>
+        ({i, node: dots.appendChild(kit.svg("rect", {x, y, width: 1, height: 1, style: "fill:currentColor"}))}));
+      const frames = sample.values.map((_, i) => tiles.appendChild(kit.svg("rect",
+        {x: i % columns * n + 0.12, y: Math.floor(i / columns) * n + 0.12, width: n - 0.24, height: n - 0.24,
+        rx: 0.5})));
       return {title, svg, rects, frames};
     });
-    const mark = views[0].svg.appendChild(kit.svg("rect", {class: "mr-mark", width: n - 0.24, height: n - 0.24, rx: 0.5, fill: "none", "stroke-width": 0.3}));
+    const mark = views[0].svg.appendChild(kit.svg("rect", {class: "mr-mark", width: n - 0.24, height: n - 0.24, rx: 0.5,
+      fill: "none", "stroke-width": 0.3}));
     panels.replaceChildren(...views.map(v => kit.el("div", {}, kit.el("p", {class: "romae-faint"}, v.title), v.svg)));
     views[0].svg.addEventListener("click", event => {  // a finger that scrolls is none
-      const frame = views[0].svg.getBoundingClientRect(), at = (p, low, length, many) => kit.clamp(Math.floor((p - low) / length * many), 0, many - 1);
-      cursor = at(event.clientY, frame.top, frame.height, rows) * columns + at(event.clientX, frame.left, frame.width, columns);
+      const frame = views[0].svg.getBoundingClientRect(),
+        at = (p, low, length, many) => kit.clamp(Math.floor((p - low) / length * many), 0, many - 1);
+      cursor = at(event.clientY, frame.top, frame.height, rows) * columns + at(event.clientX, frame.left, frame.width,
+        columns);
       flip(cursor);
       update();
     });
@@ -136,40 +145,52 @@ function explorable(root, data, kit) {
       const from = [i => sample.values[i], i => filled[i] ?? sample.values[i], i => sample.values[i]];
       views.forEach(({rects, frames}, v) => {
         const values = pixels(source, from[v]);
-        rects.forEach(({i, node}, j) => node.setAttribute("fill-opacity", v === 0 && hidden.has(i) ? 0 : values[j].v.toFixed(3)));
-        frames.forEach((node, i) => kit.set(node, {style: v === 2 || !hidden.has(i) ? "fill:none" : v ? "fill:none;stroke:var(--romae-blue);stroke-opacity:.55" : "fill:var(--romae-grey);fill-opacity:.28;stroke:currentColor;stroke-opacity:.3",
+        rects.forEach(({i, node}, j) => node.setAttribute("fill-opacity",
+          v === 0 && hidden.has(i) ? 0 : values[j].v.toFixed(3)));
+        frames.forEach((node, i) => kit.set(node,
+          {style: v === 2 || !hidden.has(i) ? "fill:none" : v ? "fill:none;stroke:var(--romae-blue);stroke-opacity:.55"
+          : "fill:var(--romae-grey);fill-opacity:.28;stroke:currentColor;stroke-opacity:.3",
           "stroke-width": 0.14}));
       });
       kit.set(mark, {x: cursor % columns * n + 0.12, y: Math.floor(cursor / columns) * n + 0.12});
     };
   }
   function buildSeries(source) {
-    const sample = source.samples[k], svg = board(), title = kit.el("p", {class: "romae-faint"}, "full: what the encoder gets · hollow: hidden · blue: what RoMAE fills in · thin: the true curve");
+    const sample = source.samples[k], svg = board(), title = kit.el("p", {class: "romae-faint"},
+      "full: what the encoder gets · hollow: hidden · blue: what RoMAE fills in · thin: the true curve");
     const holder = kit.el("div", {}, title, svg);
     panels.replaceChildren(holder);
     let width = 0, place = null;
     svg.addEventListener("click", event => {
       if (!place) return;
-      const frame = svg.getBoundingClientRect(), px = (event.clientX - frame.left) / frame.width * width, py = event.clientY - frame.top;
-      const away = i => { const [x, y] = place(sample.positions[i][0], sample.values[i][0]); return (x - px) ** 2 + (y - py) ** 2; };
+      const frame = svg.getBoundingClientRect(), px = (event.clientX - frame.left) / frame.width * width,
+        py = event.clientY - frame.top;
+      const away = i => {
+        const [x, y] = place(sample.positions[i][0], sample.values[i][0]);
+        return (x - px) ** 2 + (y - py) ** 2;
+      };
       cursor = sample.values.reduce((best, _, i) => away(i) < away(best) ? i : best, 0);
       flip(cursor);
       update();
     });
     const paint = () => {
       if (!width) return;
-      const height = Math.round(Math.min(230, kit.height * 0.75)), [t0, t1] = [sample.curve[0][0], sample.curve.at(-1)[0]];
-      const reach = 1.12 * Math.max(...sample.values.map(([v]) => Math.abs(v))), across = kit.linear([t0, t1], [8, width - 8]), up = kit.linear([-reach, reach], [height - 24, 6]);
+      const height = Math.round(Math.min(230, kit.height * 0.75)),
+        [t0, t1] = [sample.curve[0][0], sample.curve.at(-1)[0]];
+      const reach = 1.12 * Math.max(...sample.values.map(([v]) => Math.abs(v))),
+        across = kit.linear([t0, t1], [8, width - 8]), up = kit.linear([-reach, reach], [height - 24, 6]);
       place = (t, v) => [across(t), up(kit.clamp(v, -reach, reach))];
-      kit.set(svg, {viewBox: `0 0 ${width} ${height}`, height});
+      kit.frame(svg, width, height);
       const gone = [...hidden].sort((a, b) => a - b).map(i => place(sample.positions[i][0], filled[i][0]));
-      const parts = [kit.svg("line", {x1: 0, x2: width, y1: height - 20, y2: height - 20, style: "stroke:currentColor", "stroke-opacity": 0.4}),
-        ...kit.ticks(t0, t1, 5).map(t => kit.text(across(t), height - 5, t, {"text-anchor": "middle"})),
-        kit.svg("path", {d: kit.path(sample.curve.map(([t, v]) => place(t, v))), fill: "none", style: "stroke:currentColor", "stroke-opacity": 0.45, "stroke-width": 1.2}),
-        kit.svg("path", {d: kit.path(gone), fill: "none", style: "stroke:var(--romae-blue)", "stroke-width": 1.4, "stroke-opacity": 0.7}),
-        ...sample.values.map(([v], i) => { const [cx, cy] = place(sample.positions[i][0], v); return kit.svg("circle", {cx, cy, r: 3.6,
+      const parts = [...kit.axes({left: 0, right: width, bottom: height - 20},
+        {x: {scale: across, ticks: across.ticks(5), line: true, drop: 15}}),
+        kit.curve(sample.curve.map(([t, v]) => place(t, v)), "currentColor", 1.2, null, {"stroke-opacity": 0.45}),
+        kit.curve(gone, "var(--romae-blue)", 1.4, null, {"stroke-opacity": 0.7}),
+        ...sample.values.map(([v], i) => { const [cx, cy] = place(sample.positions[i][0], v);
+          return kit.svg("circle", {cx, cy, r: 3.6,
           style: hidden.has(i) ? "fill:none;stroke:currentColor;stroke-opacity:.5" : "fill:currentColor"}); }),
-        ...gone.map(([cx, cy]) => kit.svg("rect", {x: cx - 3, y: cy - 3, width: 6, height: 6, transform: `rotate(45 ${cx} ${cy})`, style: "fill:var(--romae-blue)"}))];
+        ...gone.map(([cx, cy]) => kit.svg("rect", {x: cx - 3, y: cy - 3, width: 6, height: 6,
+          transform: `rotate(45 ${cx} ${cy})`, style: "fill:var(--romae-blue)"}))];
       const [cx, cy] = place(sample.positions[cursor][0], sample.values[cursor][0]);
       parts.push(kit.svg("circle", {cx, cy, r: 7, class: "mr-mark", fill: "none", "stroke-width": 1.6}));
       svg.replaceChildren(...parts);
@@ -178,14 +199,18 @@ function explorable(root, data, kit) {
     kit.sized(holder, w => { width = w; paint(); });
   }
 
-  // --- state ------------------------------------------------------------------------------------------------------------------
-  const looks = {c: "fill:currentColor;fill-opacity:.8", v: "fill:var(--romae-blue);fill-opacity:.75", m: "fill:none;stroke:var(--romae-vermillion);stroke-width:1.4"};
+  // --- state ---------------------------------------------------------------------------------------------------------
+  const looks = {c: "fill:currentColor;fill-opacity:.8", v: "fill:var(--romae-blue);fill-opacity:.75",
+    m: "fill:none;stroke:var(--romae-vermillion);stroke-width:1.4"};
   function drawStrips() {
-    const {cls} = sources[s].model, V = total() - hidden.size, kinds = {encoder: "v".repeat(V), decoder: "v".repeat(V) + "m".repeat(hidden.size)};
+    const {cls} = sources[s].model, V = total() - hidden.size,
+      kinds = {encoder: "v".repeat(V), decoder: "v".repeat(V) + "m".repeat(hidden.size)};
     for (const {name, svg, box} of strips) {
-      const list = [...(cls ? "c" : "") + kinds[name]], width = Math.max(box.clientWidth, 50), pitch = Math.min(13, width / (total() + 1));
-      kit.set(svg, {viewBox: `0 0 ${width} 16`, height: 16, "aria-label": `${list.length} tokens`});
-      svg.replaceChildren(...list.map((kind, i) => kit.svg("rect", {x: i * pitch + 1, y: 2, width: pitch - 2, height: 12, rx: Math.min(2.5, pitch / 4), style: looks[kind]})));
+      const list = [...(cls ? "c" : "") + kinds[name]], width = Math.max(box.clientWidth, 50),
+        pitch = Math.min(13, width / (total() + 1));
+      kit.frame(svg, width, 16, {"aria-label": `${list.length} tokens`});
+      svg.replaceChildren(...list.map((kind, i) => kit.svg("rect", {x: i * pitch + 1, y: 2, width: pitch - 2,
+        height: 12, rx: Math.min(2.5, pitch / 4), style: looks[kind]})));
     }
   }
   function update(spoken = "") {
@@ -195,18 +220,25 @@ function explorable(root, data, kit) {
     slider.set(hidden.size);
     drawStrips();
     const n = total() + (model.cls ? 1 : 0), of = (z, count) => z.depth * romae.blockCost(z, count);
-    const now = of(model.encoder, n - hidden.size) + of(model.decoder, n), full = of(model.encoder, n) + of(model.decoder, n), share = Math.round(100 * now / full);
-    const mse = error(sample, i => filled[i]).toFixed(4), other = error(sample, i => guess(source, sample, i)).toFixed(4);
-    facts.textContent = `Mean squared error on the hidden tokens: ${mse} (${source.reference ? "mean of the training set" : "linear interpolation"}: ${other}). `
-      + `Multiplications: ${(now / 1e6).toFixed(2)} million, ${share} % of what they would be if the encoder saw every place.`;
+    const now = of(model.encoder, n - hidden.size) + of(model.decoder, n),
+      full = of(model.encoder, n) + of(model.decoder, n), share = Math.round(100 * now / full);
+    const mse = error(sample, i => filled[i]).toFixed(4),
+      other = error(sample, i => guess(source, sample, i)).toFixed(4);
+    facts.textContent = `Mean squared error on the hidden tokens: ${mse} `
+      + `(${source.reference ? "mean of the training set" : "linear interpolation"}: ${other}). `
+      + `Multiplications: ${(now / 1e6).toFixed(2)} million, ${share} % of what they would be if the encoder saw `
+        + `every place.`;
     announce(`${spoken}${hidden.size} of ${total()} hidden, error ${mse}.`);
     const gone = [...hidden].sort((a, b) => a - b);
-    kit.state({source: source.name, sample: k, label: sample.label, hidden: gone, filled: gone.map(i => [...filled[i]].map(v => +v.toFixed(5))), cursor, mse, reference: other, multiplications: now, share, draw: seed});
+    kit.state({source: source.name, sample: k, label: sample.label, hidden: gone,
+      filled: gone.map(i => [...filled[i]].map(v => +v.toFixed(5))), cursor, mse, reference: other,
+      multiplications: now, share, draw: seed});
   }
   draw(Math.round(0.75 * total()));
   kit.keep("tokens", () => [...hidden].sort((a, b) => a - b).join("_"), text => {
-    const list = new Set(text.split("_").map(Number));
-    if (!list.size || list.size >= total() || ![...list].every(i => Number.isInteger(i) && i >= 0 && i < total())) return;
+    const list = new Set(text.split("_").map(kit.number));
+    if (!list.size || list.size >= total() || ![...list].every(i => Number.isInteger(i) && i >= 0
+      && i < total())) return;
     hidden = list;
     update();
   });

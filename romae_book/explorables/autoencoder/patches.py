@@ -5,12 +5,6 @@ The page cuts by itself; `romae_lite.tokens.patchify` is what it has to agree wi
 
 from pathlib import Path
 
-import torch
-
-from romae_lite.tokens import patchify
-
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -52,40 +46,6 @@ def times(size: int, irregular: bool) -> list[float]:
     return found
 
 
-def cut(sizes: tuple[int, ...], patch: tuple[int, ...], channels: int = 1, irregular: bool = False) -> dict:
-    """What `patchify` makes of such an array: {tokens, numbers, positions, error}; error is its message, or "".
-
-    positions: N lists of coordinates, the first axis in its own units if irregular, else all in units of patches.
-    """
-    coordinates = [torch.tensor(times(sizes[0], True), dtype=torch.float64) if irregular else None]
-    try:
-        values, positions = patchify(
-            torch.zeros(1, *sizes, channels), patch, coordinates + [None] * (len(sizes) - 1)
-        )  # (1, N, P), (1, N, n)
-    except ValueError as error:
-        return {"tokens": 0, "numbers": 0, "positions": [], "error": str(error)}
-    return {"tokens": values.shape[1], "numbers": values.shape[2], "positions": positions[0].tolist(), "error": ""}
-
-
-def still(sizes: tuple[int, int], patch: tuple[int, int]) -> str:
-    (rows, columns), (height, width) = sizes, patch
-    edge, body, n = 22, "", 0
-    for row in range(0, rows, height):
-        for column in range(0, columns, width):
-            odd = (row // height + column // width) % 2
-            box = dict(width=edge * width - 2, height=edge * height - 2, rx=4, fill=PALETTE["blue"][0])
-            x, y = 30 + edge * column, 50 + edge * row
-            body += svg.tag("rect", x=x, y=y, fill_opacity=0.2 + 0.2 * odd, **box)
-            body += svg.label(x + edge * width / 2 - 1, y + edge * height / 2 + 3, str(n), text_anchor="middle")
-            body += svg.tag("rect", x=360 + 30 * (n % 8), y=50 + 30 * (n // 8), width=26, height=26, rx=4,
-                            fill=PALETTE["blue"][0], fill_opacity=0.2 + 0.2 * odd)
-            body += svg.label(373 + 30 * (n % 8), 67 + 30 * (n // 8), str(n), text_anchor="middle")
-            n += 1
-    words = f"{rows} x {columns} values in patches of {height} x {width}"
-    body += svg.label(30, 34, words) + svg.label(360, 34, f"{n} tokens of {height * width} numbers")
-    return svg.picture(640, 70 + edge * rows, body)
-
-
 @figure("patches")
 def explorable(dims: int = 2, channels: int = 1) -> Explorable:
     """The figure as it opens, with an array of 1, 2 or 3 dimensions; ValueError for another number."""
@@ -103,7 +63,6 @@ def explorable(dims: int = 2, channels: int = 1) -> Explorable:
             "sizes": {n: list(s) for n, (s, _) in start.items()}, "patch": {n: list(p) for n, (_, p) in start.items()},
         },
         height=300,
-        fallback=still(*start[2]),
         title="From an array to a sequence",
         caption="Drag the edges of the first patch, or the sliders. Point at a value or walk through the sequence: a "
         "token, its values and its position light up together. The message is the one that the package raises.",

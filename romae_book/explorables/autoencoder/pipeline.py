@@ -6,8 +6,6 @@ Fixed and made up, but for the distances: one series at irregular times, and whi
 import math
 from pathlib import Path
 
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -33,24 +31,6 @@ def payload() -> dict:
     }
 
 
-def still(data: dict) -> str:
-    """The four steps below one another, as an SVG string."""
-    body, blue = "", PALETTE["blue"][0]
-    across = lambda t: 210 + 410 * t / data["end"]  # noqa: E731
-    for k, (name, _) in enumerate(data["steps"]):
-        y = 60 + 90 * k
-        body += svg.label(20, y, name, font_weight=600) + svg.line([(210, y + 30), (620, y + 30)], stroke="#bbb")
-        for i, (t, v) in enumerate(zip(data["times"], data["values"], strict=True)):
-            hidden = k > 0 and i in data["hidden"]
-            if hidden and k == 2:
-                continue
-            look = {"fill": "#222"}
-            if hidden:
-                look = {"fill": blue if k == 3 else "none", "stroke": blue if k == 3 else "#999"}
-            body += svg.tag("circle", cx=across(t), cy=y - 22.0 * v, r=4, **look)
-    return svg.picture(640, 400, body)
-
-
 @figure("pipeline")
 def explorable() -> Explorable:
     data = payload()
@@ -58,7 +38,6 @@ def explorable() -> Explorable:
         name="pipeline",
         script=SCRIPT,
         data=data,
-        fallback=still(data),
         height=230,
         title="RoMAE in four steps",
         caption="A sketch with made-up values. Step through it, or press play. In the last step drag the ring to "

@@ -15,34 +15,21 @@ function explorable(root, data, kit) {
   const describe = i => `${days(objects[o].cuts[i])} after the first detection`;
   const shapes = [  // one for each band, radius about 4
     "M-3.9 0a3.9 3.9 0 1 0 7.8 0a3.9 3.9 0 1 0 -7.8 0z", "M-3.4 -3.4h6.8v6.8h-6.8z", "M0 -4.6l4.4 7.8h-8.8z",
-    "M0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z", "M0 4.6l4.4 -7.8h-8.8z", "M-4.4 -1.5h2.9v-2.9h3v2.9h2.9v3h-2.9v2.9h-3v-2.9h-2.9z"];
+    "M0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z", "M0 4.6l4.4 -7.8h-8.8z",
+      "M-4.4 -1.5h2.9v-2.9h3v2.9h2.9v3h-2.9v2.9h-3v-2.9h-2.9z"];
 
-  // --- controls --------------------------------------------------------------------------------------------------------
-  root.append(kit.el("style", {}, `
-    .romae-explorable .lc-top{display:flex;flex-wrap:wrap;gap:.45rem 1.1rem;margin:0 0 .5rem;align-items:center}
-    .romae-explorable .lc-top>div{display:flex;flex-wrap:wrap;gap:.3rem}
-    .romae-explorable .lc-top .romae-button{padding:.15em .6em;min-height:32px}
-    .romae-explorable .lc-top .lc-band svg{width:12px;height:12px;fill:inherit;stroke-width:1.4}
-    .romae-explorable .lc-band[aria-pressed=false]{opacity:.74;border-style:dashed}
-    .romae-explorable .lc-band[aria-pressed=false] svg{opacity:.25}
-    .romae-explorable .lc-main{display:grid;gap:.5rem 1.5rem;grid-template-columns:minmax(0,1fr)}
-    @container (min-width:620px){.romae-explorable .lc-main{grid-template-columns:minmax(0,1.75fr) minmax(0,1fr)}}
-    .romae-explorable .lc-bar{display:grid;grid-template-columns:8.6em minmax(0,1fr) 3.1em;gap:.5em;align-items:center;font-size:.84em;line-height:1.62}
-    .romae-explorable .lc-bar>span:first-child{text-align:right;white-space:nowrap}
-    .romae-explorable .lc-bar>i{display:block;height:.82em;border-radius:2px;background:var(--romae-grey);transition:width .12s}
-    .romae-explorable .lc-bar>b{font-weight:500;font-variant-numeric:tabular-nums;white-space:nowrap}
-    .romae-explorable .lc-bar.lc-true{font-weight:700}
-    .romae-explorable .lc-bar.lc-true>i{background:var(--romae-blue)}
-    .romae-explorable .lc-bar.lc-true>b{font-weight:700}
-    .romae-explorable .lc-note{min-height:1.5em;font-size:.84em;margin-top:.25rem}
-    @media (prefers-reduced-motion:reduce){.romae-explorable .lc-bar>i{transition:none}}`));
-  const objectButtons = objects.map((object, i) => kit.button(names[object.kind], {class: "romae-button"}, () => pick(i)));
-  const mark = b => kit.svg("svg", {viewBox: "-6 -6 12 12", "aria-hidden": "true"}, kit.svg("path", {d: shapes[b], style: `fill:${colour(b)}`}));
-  const bandButtons = bands.map((name, b) => kit.button([mark(b), name], {class: "romae-button lc-band", "aria-label": `Band ${name}`}, () => {
+  // --- controls ------------------------------------------------------------------------------------------------------
+  const objectButtons = objects.map((object, i) => kit.button(names[object.kind], {class: "romae-button"},
+    () => pick(i)));
+  const mark = b => kit.svg("svg", {viewBox: "-6 -6 12 12", "aria-hidden": "true"},
+    kit.svg("path", {d: shapes[b], style: `fill:${colour(b)}`}));
+  const bandButtons = bands.map((name, b) => kit.button([mark(b), name],
+    {class: "romae-button lc-band", "aria-label": `Band ${name}`}, () => {
     open ^= 1 << b;
     update();
   }));
-  const slider = kit.slider({label: "Known until day", min: 0, max: 1, value: 0, format: i => String(+objects[o].cuts[i].toPrecision(3)), describe, change: observe});
+  const slider = kit.slider({label: "Known until day", min: 0, max: 1, value: 0,
+    format: i => String(+objects[o].cuts[i].toPrecision(3)), describe, change: observe});
   const plot = kit.el("div"), note = kit.el("div", {class: "lc-note romae-faint"});
   const bars = names.map(name => {
     const bar = kit.el("i"), value = kit.el("b");
@@ -56,13 +43,16 @@ function explorable(root, data, kit) {
       kit.el("div", {}, plot, kit.el("div", {class: "romae-row"}, slider.node)),
       kit.el("div", {class: "lc-bars"}, ...bars.map(b => b.node), note)));
 
-  // --- the light curve, and the true class over time -------------------------------------------------------------------
+  // --- the light curve, and the true class over time -----------------------------------------------------------------
   const graph = kit.svg("svg", {}), handle = kit.svg("g", {});
   plot.append(graph);
-  const showHandle = kit.handle(handle, {label: "Known until", min: 0, max: () => objects[o].cuts.length - 1, step: 1, page: 4, value: () => step, describe, to: observe});
+  const showHandle = kit.handle(handle, {label: "Known until", min: 0, max: () => objects[o].cuts.length - 1, step: 1,
+    page: 4, value: () => step, describe, to: observe});
   const zone = kit.svg("rect", {fill: "transparent", style: "cursor:ew-resize"});
-  const nearest = x => objects[o].cuts.reduce((best, c, i) => Math.abs(across(c) - x) < Math.abs(across(objects[o].cuts[best]) - x) ? i : best, 0);
-  for (const node of [zone, handle]) kit.drag(node, graph, {start: x => observe(nearest(x)), move: x => observe(nearest(x))});
+  const nearest = x => objects[o].cuts.reduce((best, c, i) =>
+    Math.abs(across(c) - x) < Math.abs(across(objects[o].cuts[best]) - x) ? i : best, 0);
+  for (const node of [zone, handle]) kit.drag(node, graph,
+    {start: x => observe(nearest(x)), move: x => observe(nearest(x))});
   let width = 0, across, bottom, up, points, trace;
   function draw() {
     if (!width) return;
@@ -70,28 +60,28 @@ function explorable(root, data, kit) {
     bottom = 318;
     across = kit.linear([object.from, object.to], [left, right]);
     const squeeze = f => Math.asinh(f / 20), all = object.flux.map(squeeze);
-    const low = Math.min(-1, ...all) - 0.3, high = Math.max(1, ...all) + 0.3, y = kit.linear([low, high], [middle, top]);
+    const low = Math.min(-1, ...all) - 0.3, high = Math.max(1, ...all) + 0.3,
+      y = kit.linear([low, high], [middle, top]);
     up = kit.linear([0, 1], [bottom, strip]);
-    kit.set(graph, {viewBox: `0 0 ${width} 356`, height: 356});
-    const parts = [kit.text(4, 11, "flux difference", {class: "romae-faint"})];
-    for (const f of [-10000, -1000, -100, -10, 0, 10, 100, 1000, 10000, 100000]) {
-      if (squeeze(f) < low || squeeze(f) > high || (Math.abs(f) === 10 && high - low > 7)) continue;
-      parts.push(kit.svg("line", {x1: left, x2: right, y1: y(squeeze(f)), y2: y(squeeze(f)), style: "stroke:currentColor", "stroke-opacity": f ? 0.11 : 0.4}),
-        kit.text(left - 6, y(squeeze(f)) + 4, (Math.abs(f) >= 1000 ? `${f / 1000}k` : String(f)).replace("-", "−"), {"text-anchor": "end"}));
-    }
-    for (const p of [0, 1]) parts.push(kit.svg("line", {x1: left, x2: right, y1: up(p), y2: up(p), style: "stroke:currentColor", "stroke-opacity": p ? 0.11 : 0.4}),
-      kit.text(left - 6, up(p) + 4, String(p), {"text-anchor": "end"}));
-    for (const d of kit.ticks(object.from, object.to, width < 420 ? 4 : 6)) parts.push(
-      kit.svg("line", {x1: across(d), x2: across(d), y1: bottom, y2: bottom + 4, style: "stroke:currentColor", "stroke-opacity": 0.5}),
-      kit.text(across(d), bottom + 17, String(d), {"text-anchor": "middle"}));
-    parts.push(kit.text((left + right) / 2, 352, "days since the first detection", {"text-anchor": "middle", class: "romae-faint"}));
+    kit.frame(graph, width, 356);
+    const round = [-10000, -1000, -100, -10, 0, 10, 100, 1000, 10000, 100000].filter(f =>
+      squeeze(f) >= low && squeeze(f) <= high && (Math.abs(f) !== 10 || high - low <= 7));
+    const parts = [
+      ...kit.axes({left, right, top, bottom: middle}, {y: {
+        scale: f => y(squeeze(f)), ticks: round, label: "flux difference",
+        format: f => (Math.abs(f) >= 1000 ? `${f / 1000}k` : String(f)).replace("-", "−")}}),
+      ...kit.axes({left, right, bottom}, {
+        y: {scale: up, ticks: [0, 1]},
+        x: {scale: across, ticks: across.ticks(width < 420 ? 4 : 6), label: "days since the first detection"}})];
     points = object.day.map((day, i) => {
-      const node = kit.svg("path", {class: "lc-point", d: shapes[object.band[i]], transform: `translate(${across(day).toFixed(2)} ${y(all[i]).toFixed(2)})`, "stroke-width": 1.3});
+      const node = kit.svg("path", {class: "lc-point", d: shapes[object.band[i]],
+        transform: `translate(${across(day).toFixed(2)} ${y(all[i]).toFixed(2)})`, "stroke-width": 1.3});
       return {node, day, band: object.band[i]};
     });
     trace = kit.svg("path", {class: "lc-trace", fill: "none", "stroke-width": 2.2, style: "stroke:var(--romae-blue)"});
     kit.set(zone, {x: left, y: top - 8, width: right - left, height: bottom - top + 12});
-    const heading = kit.text(4, strip - 9, `probability of ${names[object.kind]}`, {class: "romae-halo", "pointer-events": "none"});
+    const heading = kit.text(4, strip - 9, `probability of ${names[object.kind]}`,
+      {class: "romae-halo", "pointer-events": "none"});
     graph.replaceChildren(...parts, ...points.map(p => p.node), trace, zone, handle, heading);
     paint();
   }
@@ -100,21 +90,19 @@ function explorable(root, data, kit) {
     const object = objects[o], now = object.cuts[step], x = across(now);
     for (const {node, day, band} of points) {
       const on = open >> band & 1, known = day <= now + 1e-9;
-      kit.set(node, {style: known && on ? `fill:${colour(band)};stroke:none` : `fill:none;stroke:${colour(band)};stroke-opacity:${on ? 0.55 : 0.14}`});
+      kit.set(node, {style: known && on ? `fill:${colour(band)};stroke:none`
+        : `fill:none;stroke:${colour(band)};stroke-opacity:${on ? 0.55 : 0.14}`});
     }
     const line = [];
     object.cuts.forEach((c, i) => { const p = object.at(i, open); if (p) line.push([across(c), up(p[object.kind])]); });
     trace.setAttribute("d", kit.path(line));
     const p = object.at(step, open);
-    handle.replaceChildren(
-      kit.svg("rect", {x: x - 14, y: 12, width: 28, height: bottom - 8, fill: "transparent"}),
-      kit.svg("line", {x1: x, x2: x, y1: 14, y2: bottom, style: "stroke:currentColor", "stroke-width": 1.3}),
-      kit.svg("path", {d: `M${x} 22l-7 -9h14z`, style: "fill:currentColor"}),
-      ...(p ? [kit.svg("circle", {cx: x, cy: up(p[object.kind]), r: 4.6, style: "fill:var(--romae-blue);stroke:currentColor", "stroke-width": 1.1})] : []));
+    const dots = p ? [[up(p[object.kind]), "var(--romae-blue)"]] : [];
+    handle.replaceChildren(...kit.marker(x, 14, bottom, dots, "top"));
     showHandle(step);
   }
 
-  // --- state -----------------------------------------------------------------------------------------------------------
+  // --- state ---------------------------------------------------------------------------------------------------------
   function update() {
     const object = objects[o], p = object.at(step, open), now = object.cuts[step];
     const best = p ? p.indexOf(Math.max(...p)) : -1;
@@ -129,11 +117,16 @@ function explorable(root, data, kit) {
     slider.set(step);
     const earlier = object.before.reduce((sum, n, b) => sum + (open >> b & 1 ? n : 0), 0);
     const visits = earlier + object.day.filter((d, i) => d <= now + 1e-9 && open >> object.band[i] & 1).length;
-    note.textContent = p ? `from ${visits} visit${visits === 1 ? "" : "s"}${earlier ? `, ${earlier} of them before the window` : ""}` : "no visit in these bands yet";
+    note.textContent = p ? `from ${visits} `
+      + `visit${visits === 1 ? "" : "s"}${earlier ? `, ${earlier} of them before the window` : ""}`
+      : "no visit in these bands yet";
     paint();
-    announce(`${names[object.kind]}, ${describe(step)}. ${p ? `Likeliest: ${names[best]}, ${percent(p[best])}; true class ${percent(p[object.kind])}.` : note.textContent}`);
-    kit.state({object: o, truth: names[object.kind], step, day: +now.toPrecision(3), bands: bands.filter((_, b) => open >> b & 1).join(""), visits,
-      best: p ? names[best] : null, probabilities: p ? Object.fromEntries(names.map((name, k) => [name, percent(p[k])])) : null});
+    const likeliest = p && `Likeliest: ${names[best]}, ${percent(p[best])}; true class ${percent(p[object.kind])}.`;
+    announce(`${names[object.kind]}, ${describe(step)}. ${likeliest ?? note.textContent}`);
+    kit.state({object: o, truth: names[object.kind], step, day: +now.toPrecision(3),
+      bands: bands.filter((_, b) => open >> b & 1).join(""), visits,
+      best: p ? names[best] : null, probabilities: p ? Object.fromEntries(names.map((name, k) => [name, percent(p[k])]))
+        : null});
   }
   function observe(i) {
     i = Math.min(i, objects[o].cuts.length - 1);

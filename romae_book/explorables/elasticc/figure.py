@@ -11,10 +11,7 @@ import numpy as np
 
 from ...experiments.elasticc.data import BANDS
 from ...experiments.elasticc.experiment import ELAsTiCC
-from ...lab.runs import runs_of
-from ...palette import PALETTE
-from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, figure, parts
+from ..explorable import Drawable, Explorable, checked, figure_of_runs, parts, runs_in
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COLOURS = dict(zip(BANDS, ("purple", "blue", "green", "amber", "vermillion", "grey"), strict=True))
@@ -58,41 +55,6 @@ def _short(number: float) -> float:
     return float(f"{number:.4g}")
 
 
-def probabilities(data: dict, which: int, step: int, bands: Sequence[int]) -> np.ndarray:
-    """(K,) what the model says of an object at a step, from the bands with these indices; zeros where nothing has been
-    seen. The page shows the same numbers."""
-    chosen = data["objects"][which]
-    answer = np.frombuffer(base64.b64decode(chosen["answer"]), np.uint8)
-    answer = answer.reshape(len(chosen["cuts"]), 64, len(data["names"]))[step, sum(1 << b for b in bands)] / 255
-    return answer / max(answer.sum(), 1e-9)
-
-
-def still(data: dict, which: int, step: int) -> str:
-    """The opening view as an SVG string: the light curve until a moment, and the likeliest classes."""
-    chosen, width, height = data["objects"][which], 700, 300
-    now, found = chosen["cuts"][step], probabilities(data, which, step, range(len(BANDS)))
-    squeezed = np.arcsinh(np.array(chosen["flux"]) / 20)
-    low, high = min(squeezed.min(), -1), max(squeezed.max(), 1)
-    left, right = 30, 440
-
-    def across(day: float) -> float:
-        return left + (right - left) * (day - chosen["from"]) / (chosen["to"] - chosen["from"])
-
-    body = svg.label(left, 22, f"{now:.3g} days after the first detection (object: {data['names'][chosen['kind']]})")
-    for day, band, y in zip(chosen["day"], chosen["band"], squeezed, strict=True):
-        colour = PALETTE[COLOURS[BANDS[band]]][0]
-        style = {"fill": colour} if day <= now else {"fill": "none", "stroke": colour, "stroke_opacity": 0.4}
-        body += svg.tag("circle", cx=across(day), cy=40 + 220 * (high - y) / (high - low), r=3.4, **style)
-    body += svg.line([(across(now), 34), (across(now), 268)], stroke="#222")
-    body += svg.label(left, 38, "flux difference", fill="#666")
-    body += svg.label((left + right) / 2, height - 10, "days since the first detection", text_anchor="middle")
-    for i, k in enumerate(np.argsort(-found)[:8]):
-        y = 52 + 27 * i
-        body += svg.label(580, y, data["names"][k], text_anchor="end")
-        body += svg.tag("rect", x=590, y=y - 11, width=float(90 * found[k]), height=14, fill=PALETTE["blue"][0])
-    return svg.picture(width, height, body)
-
-
 def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: str, source: str = "") -> Explorable:
     """The figure from the arrays of `recorded`; `source` says in the caption where they come from."""
     data = payload(arrays, names, scaling)
@@ -101,7 +63,6 @@ def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: 
         name="light_curve",
         script=SCRIPT,
         data=data,
-        fallback=still(data, 0, data["start"]["step"]),
         title="What is it? A light curve as it comes in",
         caption="Drag the upright line through time; hollow points lie in the future and the model does not see them. "
         "Switch bands off as if their filters were broken. The bars are RoMAE's probabilities; below the light curve, "
@@ -111,19 +72,16 @@ def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: 
     )
 
 
-@figure("light_curve")
-def from_results(root: Path | None = None) -> Explorable:
+@figure_of_runs(
+    "light_curve", "A light curve as it comes in", COMMAND, runs_in([ELAsTiCC.paper(), ELAsTiCC.small()])
+)
+def from_runs(runs: list[Drawable], root: Path | None) -> Explorable:
     """The figure from the first seed of the preset "paper", else "small"."""
-
-    def draw(runs: list[Drawable]) -> Explorable:
-        ((record, arrays),) = runs
-        exp = record.planned.build()
-        source = (
-            f"{'Made-up light curves; no survey saw them. ' if exp.source == 'simulated' else ''}Recorded run: preset "
-            f"{record.preset}, seed {record.seed}, macro F-score {record.metrics['f1_macro']:.3f} over its whole "
-            f"test set; to repeat it: {record.command}."
-        )
-        return explorable(arrays, exp.names, exp.scaling, source)
-
-    runs = [*runs_of(ELAsTiCC.paper(), root), *runs_of(ELAsTiCC.small(), root)]
-    return drawn("light_curve", "A light curve as it comes in", COMMAND, [runs], draw, root)
+    ((record, arrays),) = runs
+    exp = record.planned.build()
+    source = (
+        f"{'Made-up light curves; no survey saw them. ' if exp.source == 'simulated' else ''}Recorded run: preset "
+        f"{record.preset}, seed {record.seed}, macro F-score {record.metrics['f1_macro']:.3f} over its whole "
+        f"test set; to repeat it: {record.command}."
+    )
+    return explorable(arrays, exp.names, exp.scaling, source)

@@ -3,12 +3,13 @@ function explorable(root, data, kit) {
   const model = romae.load(data.model), side = data.patch, columns = data.time.length, rows = data.pitch.length;
   const SILENT = -99;  // of what is hidden: below every energy
   const T = columns * side, F = rows * side, [low, high] = data.range, announce = kit.announcer(root);
-  const sounds = data.sounds.map(({label, energy}) => ({label, energy: Float64Array.from(atob(energy), c => low + (high - low) * c.charCodeAt(0) / 255)}));
+  const sounds = data.sounds.map(({label, energy}) =>
+    ({label, energy: Float64Array.from(atob(energy), c => low + (high - low) * c.charCodeAt(0) / 255)}));
   const positions = data.time.flatMap(t => data.pitch.map(p => [t, p]));
   const limit = {time: columns, pitch: rows};
   let k = 0, axis = "time", [begin, end] = data.span, shown = null, mse, reference;
 
-  // --- what is hidden, and what comes back ------------------------------------------------------------------------------------
+  // --- what is hidden, and what comes back ---------------------------------------------------------------------------
   const gone = (t, f) => { const at = Math.floor((axis === "time" ? t : f) / side); return at >= begin && at < end; };
   const token = i => {  // the numbers of patch i, frame by frame
     const t0 = Math.floor(i / rows) * side, f0 = i % rows * side, out = [];
@@ -28,7 +29,8 @@ function explorable(root, data, kit) {
     const across = axis === "time" ? F : T, sums = new Float64Array(across);
     const seen = (limit[axis] - (end - begin)) * side;
     let error = 0, rest = 0, count = 0;
-    for (let t = 0; t < T; t++) for (let f = 0; f < F; f++) if (!gone(t, f)) sums[axis === "time" ? f : t] += truth[t * F + f];
+    for (let t = 0; t < T; t++) for (let f = 0; f < F;
+      f++) if (!gone(t, f)) sums[axis === "time" ? f : t] += truth[t * F + f];
     for (let t = 0; t < T; t++) for (let f = 0; f < F; f++) if (gone(t, f)) {
       error += (back[t * F + f] - truth[t * F + f]) ** 2;
       rest += (sums[axis === "time" ? f : t] / seen - truth[t * F + f]) ** 2;
@@ -40,13 +42,15 @@ function explorable(root, data, kit) {
     shown = {hidden: silent, filled: back, whole: truth};
   }
 
-  // --- what is heard --------------------------------------------------------------------------------------------------------
+  // --- what is heard -------------------------------------------------------------------------------------------------
   // A sine in every band, its pitch off at random within the band from frame to frame, so that noise is no chord; as
   // loud as the band. The same seed every time: what differs between the players is the picture.
   function waveform(energy) {
-    const step = data.rate * data.hop, out = new Float32Array(Math.round(T * step)), random = kit.random(7), [mean, deviation] = data.level;
+    const step = data.rate * data.hop, out = new Float32Array(Math.round(T * step)), random = kit.random(7),
+      [mean, deviation] = data.level;
     for (let f = 0; f < F; f++) {
-      const turn = 2 * Math.PI * data.hz[f] / data.rate, width = 2 * Math.PI * (data.hz[Math.min(f + 1, F - 1)] - data.hz[Math.max(f - 1, 0)]) / data.rate / 2;
+      const turn = 2 * Math.PI * data.hz[f] / data.rate,
+        width = 2 * Math.PI * (data.hz[Math.min(f + 1, F - 1)] - data.hz[Math.max(f - 1, 0)]) / data.rate / 2;
       let phase = 2 * Math.PI * random(), drift = 0, loud = 0;
       for (let t = 0; t < T; t++) {
         const e = energy[t * F + f], goal = e < -0.4 ? 0 : Math.exp((mean + deviation * Math.min(e, 4)) / 2) / 60;
@@ -68,7 +72,8 @@ function explorable(root, data, kit) {
     audio.resume();
     stop();
     const buffer = audio.createBuffer(1, wave.length, data.rate);
-    buffer.copyToChannel(wave.map(v => kit.clamp(0.5 * v / top, -0.9, 0.9)), 0);  // all three on the scale of the original
+    // all three on the scale of the original
+    buffer.copyToChannel(wave.map(v => kit.clamp(0.5 * v / top, -0.9, 0.9)), 0);
     const source = audio.createBufferSource();
     source.buffer = buffer;
     source.connect(audio.destination);
@@ -79,29 +84,36 @@ function explorable(root, data, kit) {
   }
   function stop() { if (playing) { const {source} = playing; playing = null; source.onended = null; source.stop(); } }
 
-  // --- controls ---------------------------------------------------------------------------------------------------------------
-  root.append(kit.el("style", {}, `
-    .romae-explorable .so-panels{display:grid;gap:.6rem 1rem;grid-template-columns:repeat(3,minmax(0,1fr));margin:.5rem 0}
-    @container (max-width:520px){.romae-explorable .so-panels{grid-template-columns:minmax(0,1fr)}}
-    .romae-explorable .so-panels p{margin:0 0 .2rem;font-size:.86em;line-height:1.25}
-    .romae-explorable .so-panels canvas{width:100%;height:9.5rem;display:block;image-rendering:pixelated;border-radius:4px;background:color-mix(in srgb,currentColor 6%,transparent)}
-    .romae-explorable .so-panels .romae-button{margin-top:.35rem}
-    .romae-explorable .so-facts{margin:.4rem 0 0;font-size:.93em;font-variant-numeric:tabular-nums;min-height:2.8em}`));
-  const views = [["hidden", "what is left"], ["filled", "filled in by RoMAE"], ["whole", "as it was"]].map(([name, title]) => {
-    const canvas = kit.el("canvas", {width: T, height: F, role: "img", "aria-label": `${title}: time to the right, pitch upwards`});
-    const button = kit.button("▶ listen", {class: "romae-button", "data-play": name, "aria-label": `Listen to ${title}`}, () => play(name));
+  // --- controls ------------------------------------------------------------------------------------------------------
+  const views = [["hidden", "what is left"], ["filled", "filled in by RoMAE"],
+    ["whole", "as it was"]].map(([name, title]) => {
+    const canvas = kit.el("canvas",
+      {width: T, height: F, role: "img", "aria-label": `${title}: time to the right, pitch upwards`});
+    const button = kit.button("▶ listen", {class: "romae-button", "data-play": name,
+      "aria-label": `Listen to ${title}`}, () => play(name));
     return {name, canvas, button, node: kit.el("div", {}, kit.el("p", {class: "romae-faint"}, title), canvas, button)};
   });
-  const choice = kit.select({label: "Sound", options: sounds.map(({label}, i) => [i, label]), value: k, change: v => { k = +v; update(); }});
-  const what = kit.select({label: "Hide", options: [["time", "a stretch of time"], ["pitch", "a band of pitch"]], value: axis, change: v => {
+  const choice = kit.select({label: "Sound", options: sounds.map(({label}, i) => [i, label]), value: k, change: v => {
+    k = +v;
+    update();
+  }});
+  const what = kit.select({label: "Hide", options: [["time", "a stretch of time"], ["pitch", "a band of pitch"]],
+    value: axis, change: v => {
     axis = v;
     [begin, end] = v === "time" ? data.span : [3, 5];
     edges();
     update();
   }});
-  const at = (v, sign) => axis === "time" ? `${(v * side * data.hop).toFixed(2)} s` : `${Math.round(data.hz[kit.clamp(v * side + (sign < 0 ? -1 : 0), 0, F - 1)])} Hz`;
-  const from = kit.slider({label: "From", min: 0, max: columns - 1, value: begin, format: v => at(v, 1), change: v => { begin = v; settle("from"); }});
-  const to = kit.slider({label: "To", min: 1, max: columns, value: end, format: v => at(v, -1), change: v => { end = v; settle("to"); }});
+  const at = (v, sign) => axis === "time" ? `${(v * side * data.hop).toFixed(2)} s`
+    : `${Math.round(data.hz[kit.clamp(v * side + (sign < 0 ? -1 : 0), 0, F - 1)])} Hz`;
+  const from = kit.slider({label: "From", min: 0, max: columns - 1, value: begin, format: v => at(v, 1), change: v => {
+    begin = v;
+    settle("from");
+  }});
+  const to = kit.slider({label: "To", min: 1, max: columns, value: end, format: v => at(v, -1), change: v => {
+    end = v;
+    settle("to");
+  }});
   function settle(moved) {  // one patch at least is hidden, and one is left
     if (end <= begin) moved === "from" ? end = begin + 1 : begin = end - 1;
     if (end - begin === limit[axis]) moved === "from" ? end-- : begin++;
@@ -115,10 +127,11 @@ function explorable(root, data, kit) {
     to.set(end);
   }
   const facts = kit.el("p", {class: "so-facts"});
-  root.append(kit.el("div", {class: "romae-row"}, choice.node, what.node), kit.el("div", {class: "romae-row"}, from.node, to.node),
+  root.append(kit.el("div", {class: "romae-row"}, choice.node, what.node),
+    kit.el("div", {class: "romae-row"}, from.node, to.node),
     kit.el("div", {class: "so-panels"}, ...views.map(v => v.node)), facts);
 
-  // --- pictures -----------------------------------------------------------------------------------------------------------------
+  // --- pictures ------------------------------------------------------------------------------------------------------
   function paint() {
     const [r, g, b] = ink(root), [br, bg, bb] = ink(root, "--romae-blue");
     for (const {name, canvas} of views) {
@@ -126,33 +139,39 @@ function explorable(root, data, kit) {
       for (let t = 0; t < T; t++) for (let f = 0; f < F; f++) {
         const j = 4 * ((F - 1 - f) * T + t), e = energy[t * F + f], dark = kit.clamp((e - low) / (high - low), 0, 1);
         const other = name === "filled" && gone(t, f);
-        [image.data[j], image.data[j + 1], image.data[j + 2], image.data[j + 3]] = other ? [br, bg, bb, 255 * dark] : [r, g, b, 255 * dark];
+        [image.data[j], image.data[j + 1], image.data[j + 2], image.data[j + 3]] = other ? [br, bg, bb, 255 * dark]
+          : [r, g, b, 255 * dark];
       }
       context.putImageData(image, 0, 0);
       if (name === "whole") continue;
       context.strokeStyle = `rgb(${br},${bg},${bb})`;
-      const [x, y, w, h] = axis === "time" ? [begin * side, 0, (end - begin) * side, F] : [0, F - end * side, T, (end - begin) * side];
+      const [x, y, w, h] = axis === "time" ? [begin * side, 0, (end - begin) * side, F] : [0, F - end * side, T,
+        (end - begin) * side];
       context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     }
   }
   function ink(node, variable) {
-    const pixel = document.createElement("canvas").getContext("2d", {willReadFrequently: true}), style = getComputedStyle(node);
+    const pixel = document.createElement("canvas").getContext("2d", {willReadFrequently: true}),
+      style = getComputedStyle(node);
     pixel.fillStyle = variable ? style.getPropertyValue(variable) : style.color;
     pixel.fillRect(0, 0, 1, 1);
     return [...pixel.getImageData(0, 0, 1, 1).data];
   }
-  new MutationObserver(paint).observe(root.closest(".romae-explorable"), {attributes: true, attributeFilter: ["data-scheme"]});
+  new MutationObserver(paint).observe(root.closest(".romae-explorable"),
+    {attributes: true, attributeFilter: ["data-scheme"]});
 
   function report() {
-    kit.state({sound: sounds[k].label, axis, begin, end, mse: mse.toFixed(4), reference: reference.toFixed(4), playing: playing ? playing.name : ""});
+    kit.state({sound: sounds[k].label, axis, begin, end, mse: mse.toFixed(4), reference: reference.toFixed(4),
+      playing: playing ? playing.name : ""});
   }
   function update() {
     stop();
     solve();
     paint();
     const part = `${at(begin, 1)} to ${at(end, -1)}`;
-    facts.textContent = `Hidden: ${part}. Mean squared error there, in squared standard deviations of the logarithm of the energy: RoMAE ${mse.toFixed(3)}, `
-      + `${axis === "time" ? "each band's mean over the rest of the time" : "each moment's mean over the other bands"} ${reference.toFixed(3)}.`;
+    const others = axis === "time" ? "each band's mean over the rest of the time" : "each moment's mean over the other bands";
+    facts.textContent = `Hidden: ${part}. Mean squared error there, in squared standard deviations of the logarithm of `
+      + `the energy: RoMAE ${mse.toFixed(3)}, ${others} ${reference.toFixed(3)}.`;
     announce(`${sounds[k].label}, hidden ${part}. Error ${mse.toFixed(3)}.`);
     report();
   }

@@ -1,42 +1,14 @@
 """The position-scale explorable: what a factor on the positions does to the error at every frequency. All recorded."""
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ...palette import PALETTE
-from .. import svg
-from ..explorable import Drawable, Explorable, drawn, figure
-from .spectrum import COMMAND, by_scale, payload, series
+from ..explorable import Drawable, Explorable, figure_of_runs
+from .spectrum import COMMAND, by_scale, payload
 
 SCRIPT = Path(__file__).with_suffix(".js")
-
-
-def still(data: dict, scale: int) -> str:
-    """The opening view: error against frequency, the chosen scale in front of the others."""
-    width, height, left, right, top, bottom = 720, 330, 50, 540, 30, 280
-    low, high = 0.008, 0.6
-    x = lambda f: left + (right - left) * f / data["top"]  # noqa: E731
-    y = lambda v: bottom - (bottom - top) * (math.log(max(v, low)) - math.log(low)) / (math.log(high) - math.log(low))  # noqa: E731
-    body = svg.label(left, 18, "error (MSE to noisy values) against frequency, Hz", font_weight=600)
-    for v in (0.01, 0.03, 0.1, 0.3):
-        body += svg.line([(left, y(v)), (right, y(v))], stroke="#ddd") + svg.label(
-            left - 6, y(v) + 4, f"{v:g}", text_anchor="end"
-        )
-    for f in (0, 6, 12, 18, 24):
-        body += svg.label(x(f), bottom + 18, f"{f}", text_anchor="middle")
-    for name, dash in (("zero", "2 4"), ("harmonic", "6 4")):
-        body += svg.line(
-            [(x(f), y(v)) for f, v in enumerate(data[name])], stroke=PALETTE["vermillion"][0], stroke_dasharray=dash
-        )
-    for i, s in enumerate(data["scales"]):
-        points = [(x(f), y(v)) for f, v in enumerate(data["curves"][i]["mean"])]
-        chosen = i == scale
-        body += svg.line(points, stroke=PALETTE["blue"][0] if chosen else "#aaa", stroke_width=3 if chosen else 1.4)
-        body += svg.label(right + 8, points[-1][1] + 4, f"positions × {s:g}", font_weight=600 if chosen else 400)
-    return svg.picture(width, height, body)
 
 
 def explorable(
@@ -87,7 +59,6 @@ def explorable(
         script=SCRIPT,
         data=data,
         height=300,
-        fallback=still(data, 0),
         title="The same series, the same network, another unit of time",
         caption="Choose the factor on the positions, and drag the frequency along the error curve: the error at every "
         "frequency, mean and 95 % interval over seeds. Magenta diamonds: the paper's. All against noisy values, as the "
@@ -97,14 +68,8 @@ def explorable(
     )
 
 
-def shown_mse(data: Mapping, scale: int, frequency: int) -> float:
-    """Mean squared error to the clean series at the hidden points of the series shown, as the page computes it."""
-    truth, filled, hidden = series(data, str(frequency), 0, scale)
-    return float(np.mean((filled - truth)[hidden] ** 2))
-
-
-@figure("position_scale")
-def from_results(root: Path | None = None) -> Explorable:
+@figure_of_runs("position_scale", "Position scale", COMMAND, lambda root: by_scale(root).values())
+def from_runs(runs: list[Drawable], root: Path | None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
     from ...paper.claims import CLAIMS
 
@@ -114,13 +79,9 @@ def from_results(root: Path | None = None) -> Explorable:
         for claim in CLAIMS
         if claim.experiment == "frequencies" and claim.title == "One frequency" and claim.metric.startswith("mse_noisy")
     }
-
-    def draw(runs: list[Drawable]) -> Explorable:
-        models = {record.config["position_scale"]: arrays for record, arrays in runs}
-        counts = ", ".join(f"{len(found[scale])} at scale {scale:g}" for scale in models)
-        return explorable(
-            models, {scale: [record.metrics for record in found[scale]] for scale in models}, paper=paper,
-            source=f"Recorded runs of preset small: {counts}.",
-        )
-
-    return drawn("position_scale", "Position scale", COMMAND, found.values(), draw, root)
+    models = {record.config["position_scale"]: arrays for record, arrays in runs}
+    counts = ", ".join(f"{len(found[scale])} at scale {scale:g}" for scale in models)
+    return explorable(
+        models, {scale: [record.metrics for record in found[scale]] for scale in models}, paper=paper,
+        source=f"Recorded runs of preset small: {counts}.",
+    )

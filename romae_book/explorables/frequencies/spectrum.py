@@ -12,9 +12,7 @@ import numpy as np
 from ...experiments.frequencies.experiment import Frequencies
 from ...lab.records import Record, load_all
 from ...lab.runs import runs_of
-from ...palette import PALETTE
-from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, figure
+from ..explorable import Drawable, Explorable, checked, figure_of_runs
 
 SCRIPT = Path(__file__).with_suffix(".js")
 UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
@@ -96,53 +94,16 @@ def series(data: dict, case: str, level: int, model: int | None) -> tuple[np.nda
     return truth, truth + error, hidden
 
 
-def errors(data: dict, case: str, level: int, model: int | None) -> tuple[float, float]:
-    """(mean squared error to the clean series at the hidden points, error of the spectrum as `mse_fft` has it)."""
-    truth, filled, hidden = series(data, case, level, model)
-    spectrum = np.abs(np.fft.fft(filled - truth) / len(truth)) ** 2
-    return float(np.mean((filled - truth)[hidden] ** 2)), float(spectrum.mean())
-
-
-def still(data: dict, case: str, level: int, model: int) -> str:
-    """The opening view: the truth, the observations, both fillings, and the errors."""
-    width, height, left, right, top, bottom = 720, 330, 30, 700, 70, 300
-    truth, filled, hidden = series(data, case, level, model)
-    _, oracle, _ = series(data, case, level, None)
-    reach = 1.05 * max(np.abs(truth).max(), np.abs(filled).max())
-    x = lambda i: left + (right - left) * i / (len(truth) - 1)  # noqa: E731
-    y = lambda v: (top + bottom) / 2 - (bottom - top) / 2 * v / reach  # noqa: E731
-    names = " and ".join(f"{f} Hz" for f in case.split("+"))
-    body = svg.label(left, 24, f"{names}, noise {data['levels'][level]:g}, positions × {data['scales'][model]:g}",
-                     font_weight=600)
-    body += svg.line([(x(i), y(v)) for i, v in enumerate(truth)], stroke="#999", stroke_width=1.5)
-    blue, vermillion = PALETTE["blue"][0], PALETTE["vermillion"][0]
-    for i in np.flatnonzero(hidden):
-        body += svg.line([(x(i), y(truth[i])), (x(i), y(filled[i]))], stroke=blue, stroke_opacity=0.4)
-        body += svg.tag("circle", cx=x(i), cy=y(filled[i]), r=3, fill=blue)
-        body += svg.tag("circle", cx=x(i), cy=y(oracle[i]), r=2.6, fill="none", stroke=vermillion, stroke_width=1.4)
-    body += "".join(svg.tag("circle", cx=x(i), cy=y(filled[i]), r=2.6, fill="#222") for i in np.flatnonzero(~hidden))
-    place = left
-    for name, colour, which in (("RoMAE", blue, model), ("harmonic regression", vermillion, None)):
-        text = f"{name}: MSE {errors(data, case, level, which)[0]:.4f}"
-        body += svg.tag("circle", cx=place + 5, cy=44, r=4, fill=colour) + svg.label(place + 15, 48, text)
-        place += 220
-    body += svg.tag("circle", cx=place + 60, cy=44, r=4, fill="#222") + svg.label(place + 70, 48, "observed")
-    return svg.picture(width, height, body)
-
-
 def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "") -> Explorable:
     """The figure from the arrays that `payload` describes; `source` says in the caption where they come from."""
     data = payload(dict(sorted(models.items())))
     F = data["frequencies"]
     data["start"] = {"first": 3 * len(F) // 8, "second": 5 * len(F) // 8, "level": len(data["levels"]) // 2, "model": 0}
-    start = data["start"]
-    case = key((F[start["first"]], -1))
     return Explorable(
         name="spectrum",
         script=SCRIPT,
         data=data,
         height=250,
-        fallback=still(data, case, start["level"], start["model"]),
         title="Which sines survive when half of the points are hidden?",
         caption="Drag the frequency along the spectrum, or add a second sine. Black points are observed, with noise; "
         "blue ones RoMAE filled in; the orange rings are harmonic regression, which knows that the series is a sum of "
@@ -158,13 +119,9 @@ def by_scale(root: Path | None = None) -> dict[float, list[Record]]:
     return {scale: runs_of(Frequencies.small().replace(position_scale=scale), root) for scale in scales}
 
 
-@figure("spectrum")
-def from_results(root: Path | None = None) -> Explorable:
+@figure_of_runs("spectrum", "Spectrum", COMMAND, lambda root: by_scale(root).values())
+def from_runs(runs: list[Drawable], root: Path | None) -> Explorable:
     """The figure from the preset "small" at every position scale that is recorded."""
-
-    def draw(runs: list[Drawable]) -> Explorable:
-        models = {record.config["position_scale"]: arrays for record, arrays in runs}
-        scales = ", ".join(f"{scale:g}" for scale in models)
-        return explorable(models, f"Recorded runs: preset small, the first seed at position scale {scales}.")
-
-    return drawn("spectrum", "Spectrum", COMMAND, by_scale(root).values(), draw, root)
+    models = {record.config["position_scale"]: arrays for record, arrays in runs}
+    scales = ", ".join(f"{scale:g}" for scale in models)
+    return explorable(models, f"Recorded runs: preset small, the first seed at position scale {scales}.")

@@ -1,5 +1,6 @@
 // RoMAE for one sample, as `romae_lite.model.RoMAE` computes it, from what `page/weights.py` packed. Put into the page
-// of a figure that needs it. A sample is a list of tokens (lists of P numbers) and a list of their positions (D numbers).
+// of a figure that needs it. A sample is a list of tokens (lists of P numbers) and a list of their positions (D
+// numbers).
 const romae = {
   // Settings, and weights by name as flat lists.
   load({names, weights, ...settings}) {
@@ -7,14 +8,16 @@ const romae = {
     let at = 0;
     for (const [name, shape] of names) {
       const list = new Float64Array(shape.reduce((a, b) => a * b, 1));
-      for (let i = 0; i < list.length; i++, at += 2) list[i] = romae.half(bytes.charCodeAt(at) | bytes.charCodeAt(at + 1) << 8);
+      for (let i = 0; i < list.length;
+        i++, at += 2) list[i] = romae.half(bytes.charCodeAt(at) | bytes.charCodeAt(at + 1) << 8);
       model.weights[name] = list;
     }
     return model;
   },
   half(bits) {  // IEEE half precision
     const exponent = bits >> 10 & 31, fraction = bits & 1023;
-    return (bits & 0x8000 ? -1 : 1) * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * fraction / 1024);
+    return (bits & 0x8000 ? -1 : 1) * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024)
+      : 2 ** -14 * fraction / 1024);
   },
   linear(x, weight, bias) {  // weight (outputs, inputs), row by row
     const n = x.length, out = new Float64Array(weight.length / n);
@@ -43,7 +46,8 @@ const romae = {
   // Cosines and sines of the pairs of a head at each position: the pairs of the first axis, then those of the next.
   rotation({axes, p, base}, width, positions) {
     const thetas = kit.frequencies(width / axes, p, base);
-    return positions.map(position => position.flatMap(at => thetas.map(theta => [Math.cos(at * theta), Math.sin(at * theta)])));
+    return positions.map(position => position.flatMap(at => thetas.map(theta => [Math.cos(at * theta),
+      Math.sin(at * theta)])));
   },
   rotate(x, start, turns) {  // in place, one head; channel i is paired with channel i + half
     for (let i = 0, half = turns.length; i < half; i++) {
@@ -75,31 +79,41 @@ const romae = {
     });
   },
   stack(model, name, size, x, positions, heard = x.length) {
-    const turns = romae.rotation(model, size.dim / size.heads, positions), add = (row, more) => row.map((v, i) => v + more[i]);
+    const turns = romae.rotation(model, size.dim / size.heads, positions),
+      add = (row, more) => row.map((v, i) => v + more[i]);
     for (let layer = 0; layer < size.depth; layer++) {
       const of = part => model.weights[`${name}.blocks.${layer}.${part}.weight`];
-      const mixed = romae.attention(x.map(row => romae.norm(row, of("norm1"))), part => of("attention." + part), size, turns, heard);
+      const mixed = romae.attention(x.map(row => romae.norm(row, of("norm1"))), part => of("attention." + part), size,
+        turns, heard);
       x = x.map((row, n) => add(row, mixed[n]));
-      x = x.map(row => add(row, romae.linear(romae.silu(romae.linear(romae.norm(row, of("norm2")), of("ff.up"))), of("ff.down"))));
+      x = x.map(row => add(row, romae.linear(romae.silu(romae.linear(romae.norm(row, of("norm2")), of("ff.up"))),
+        of("ff.down"))));
     }
     return x;
   },
   // The visible tokens once they are through the encoder and as wide as the decoder, with their places; [CLS] in front.
   encode(model, values, positions) {
-    const w = model.weights, x = values.map(v => romae.linear(v, w["encoder.embed.weight"], w["encoder.embed.bias"])), places = [...positions];
+    const w = model.weights, x = values.map(v => romae.linear(v, w["encoder.embed.weight"], w["encoder.embed.bias"])),
+      places = [...positions];
     if (model.cls) { x.unshift(w["encoder.cls"]); places.unshift(Array(model.axes).fill(0)); }
-    return {places, x: romae.stack(model, "encoder.stack", model.encoder, x, places).map(row => romae.linear(row, w["project.weight"], w["project.bias"]))};
+    return {places, x: romae.stack(model, "encoder.stack", model.encoder, x, places).map(row => romae.linear(row,
+      w["project.weight"], w["project.bias"]))};
   },
-  // What belongs at the asked places, P numbers each: one mask token stands at each of them. Of a model with `alone` they
-  // are not looked at by one another, and each answer is what it would be if nothing else were asked.
+  // What belongs at the asked places, P numbers each: one mask token stands at each of them. Of a model with `alone`
+  // they are not looked at by one another, and each answer is what it would be if nothing else were asked.
   decode(model, {x, places}, asked) {
-    const w = model.weights, all = romae.stack(model, "decoder", model.decoder, x.concat(asked.map(() => w.mask_token)), places.concat(asked), x.length + (model.alone ? 0 : asked.length));
-    return all.slice(x.length).map(row => romae.linear(romae.norm(row, w["head.1.weight"]), w["head.2.weight"], w["head.2.bias"]));
+    const w = model.weights, all = romae.stack(model, "decoder", model.decoder, x.concat(asked.map(() => w.mask_token)),
+      places.concat(asked), x.length + (model.alone ? 0 : asked.length));
+    return all.slice(x.length).map(row => romae.linear(romae.norm(row, w["head.1.weight"]), w["head.2.weight"],
+      w["head.2.bias"]));
   },
-  // What the model says of the hidden tokens: {index: P numbers}. hidden: a set of indices; any number of the others is visible.
+  // What the model says of the hidden tokens: {index: P numbers}. hidden: a set of indices; any number of the others is
+  // visible.
   predict(model, values, positions, hidden) {
-    const all = positions.map((_, i) => i), visible = all.filter(i => !hidden.has(i)), gone = all.filter(i => hidden.has(i)), of = list => i => list[i];
-    const said = romae.decode(model, romae.encode(model, visible.map(of(values)), visible.map(of(positions))), gone.map(of(positions)));
+    const all = positions.map((_, i) => i), visible = all.filter(i => !hidden.has(i)),
+      gone = all.filter(i => hidden.has(i)), of = list => i => list[i];
+    const said = romae.decode(model, romae.encode(model, visible.map(of(values)), visible.map(of(positions))),
+      gone.map(of(positions)));
     return Object.fromEntries(gone.map((i, m) => [i, said[m]]));
   },
   // Of one block: its weights, and its multiplications with n tokens (norms, rotations and softmax are not counted).

@@ -1,4 +1,5 @@
-// Shared by all explorables: elements, scales, controls, dragging, colour scheme. No globals: every figure carries a copy.
+// Shared by all explorables: elements, scales, controls, dragging, colour scheme. No globals: every figure carries a
+// copy.
 const kit = {
   reduced: matchMedia("(prefers-reduced-motion: reduce)"),
 
@@ -26,11 +27,19 @@ const kit = {
   linear([d0, d1], [r0, r1]) {
     const scale = v => r0 + (v - d0) / (d1 - d0) * (r1 - r0);
     scale.invert = r => d0 + (r - r0) / (r1 - r0) * (d1 - d0);
+    scale.ticks = count => kit.ticks(d0, d1, count);
     return scale;
   },
   log([d0, d1], range) {
-    const inner = kit.linear([Math.log(d0), Math.log(d1)], range);
-    return v => inner(Math.log(Math.max(v, 1e-12)));
+    const inner = kit.linear([Math.log(d0), Math.log(d1)], range), decades = Math.log10(d1 / d0);
+    const scale = v => inner(Math.log(Math.max(v, 1e-300)));
+    scale.invert = r => Math.exp(inner.invert(r));
+    scale.ticks = () => {  // 1, 2, 5 of every decade, or fewer where there are many
+      const digits = decades > 3.5 ? [1] : decades > 1.3 ? [1, 3] : [1, 2, 5], out = [];
+      for (let e = Math.floor(Math.log10(d0)); e <= Math.log10(d1); e++) out.push(...digits.map(d => +`${d}e${e}`));
+      return out.filter(v => v >= d0 * (1 - 1e-9) && v <= d1 * (1 + 1e-9));
+    };
+    return scale;
   },
   clamp: (v, low, high) => Math.min(high, Math.max(low, v)),
   // Round numbers between low and high, about `count` of them.
@@ -42,6 +51,16 @@ const kit = {
   },
 
   // --- numbers ------------------------------------------------------------------------------------------------------
+  // What a text says as a decimal number, or NaN: no 0x10, nothing beyond what sums and squares can bear.
+  number(text) {
+    const plain = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text), size = Math.abs(+text);
+    return plain && (size > 1e-100 || !/[1-9]/.test(text.split(/e/i)[0])) && size < 1e100 ? +text : NaN;
+  },
+  // Numbers of a text like 1_2~3_4: rows of `count`, or null where one is none.
+  rows(text, count) {
+    const found = text.split("~").map(row => row.split("_").map(kit.number));
+    return found.every(row => row.length === count && row.every(Number.isFinite)) ? found : null;
+  },
   // Radians per unit of position of each pair of channels, as `romae_lite.rope.frequencies` has it.
   frequencies(dim, p, base) {
     const kept = Math.floor(p * dim / 2 + 1e-9);  // 0.7 * 180 / 2 is 62.99999999999999
@@ -57,9 +76,10 @@ const kit = {
     };
   },
 
-  // --- controls: native inputs, so that keyboard, touch and screen readers work by themselves ----------------------------
+  // --- controls: native inputs, so that keyboard, touch and screen readers work by themselves ------------------------
   slider({label, min, max, step = 1, value, format = String, describe = format, change}) {
-    const input = kit.el("input", {type: "range", min, max, step, value}), output = kit.el("output", {"aria-hidden": "true"});
+    const input = kit.el("input", {type: "range", min, max, step, value}),
+      output = kit.el("output", {"aria-hidden": "true"});
     const node = kit.el("label", {class: "romae-slider"}, kit.el("span", {}, label), input, output);
     const show = v => { output.textContent = format(v); input.setAttribute("aria-valuetext", describe(v)); };
     input.addEventListener("input", () => { show(+input.value); change(+input.value); });
@@ -80,9 +100,11 @@ const kit = {
   handle(node, {label, min, max, step, page = step * 5, value, describe, to}) {
     const now = limit => typeof limit === "function" ? limit() : limit;
     kit.set(node, {role: "slider", tabindex: 0, "aria-label": label});
-    const show = v => kit.set(node, {"aria-valuemin": now(min), "aria-valuemax": now(max), "aria-valuenow": v, "aria-valuetext": describe(v)});
+    const show = v => kit.set(node, {"aria-valuemin": now(min), "aria-valuemax": now(max), "aria-valuenow": v,
+      "aria-valuetext": describe(v)});
     node.addEventListener("keydown", event => {
-      const at = value(), moves = {ArrowRight: at + step, ArrowUp: at + step, ArrowLeft: at - step, ArrowDown: at - step,
+      const at = value(), moves = {ArrowRight: at + step, ArrowUp: at + step, ArrowLeft: at - step,
+        ArrowDown: at - step,
         PageUp: at + page, PageDown: at - page, Home: now(min), End: now(max)};
       if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
@@ -99,7 +121,10 @@ const kit = {
     let held = null, waiting = null;  // the pointer; where a finger went down that has not started yet
     node.classList.add("romae-drag");
     node.classList.toggle("romae-free", free);
-    const at = event => { const box = frame.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    const at = event => {
+      const box = frame.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
     const begin = () => {
       const place = waiting;
       waiting = null;
@@ -144,7 +169,8 @@ const kit = {
     new ResizeObserver(check).observe(node);
     check();
   },
-  // Runs frame(t) with t from 0 to 1, eased; at once where asked or where motion is unwelcome. A new call ends the one before.
+  // Runs frame(t) with t from 0 to 1, eased; at once where asked or where motion is unwelcome. A new call ends the one
+  // before.
   tween(milliseconds) {
     let ticket = 0;
     return (frame, moving = true) => {
@@ -178,13 +204,15 @@ const kit = {
       pixel.clearRect(0, 0, 1, 1);
       pixel.fillStyle = getComputedStyle(figure.parentElement).color;
       pixel.fillRect(0, 0, 1, 1);
-      const [r, g, b] = pixel.getImageData(0, 0, 1, 1).data, scheme = 0.3 * r + 0.59 * g + 0.11 * b > 140 ? "dark" : "light";
+      const [r, g, b] = pixel.getImageData(0, 0, 1, 1).data, scheme = 0.3 * r + 0.59 * g + 0.11 * b > 140 ? "dark"
+        : "light";
       if (figure.dataset.scheme !== scheme) figure.dataset.scheme = scheme;
     };
     const later = () => { look(); setTimeout(look, 60); setTimeout(look, 500); };
     const observer = new MutationObserver(later);
     for (const node of [document.documentElement, document.body])
-      observer.observe(node, {attributes: true, attributeFilter: ["data-theme", "data-mode", "theme", "class", "style", "data-jp-theme-light"]});
+      observer.observe(node, {attributes: true, attributeFilter: ["data-theme", "data-mode", "theme", "class", "style",
+        "data-jp-theme-light"]});
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", later);
     later();
   },
@@ -204,18 +232,26 @@ const kit = {
     }
   },
 
-  // --- a state from outside: in the address, and in the steps of a tour ---------------------------------------------------
-  // #two_tokens:query=30&key=25 opens the figure of that name with these controls set, all others as they were. A control
-  // is called by its label in small letters with hyphens, or by `name`; "" for one that says what another says already.
-  // What has no control is kept by kit.keep(name, get, set), as text.
+  // --- a state from outside: in the address, and in the steps of a tour ----------------------------------------------
+  // #two_tokens:query=30&key=25 opens the figure of that name with these controls set, all others as they were. A
+  // control is called by its label in small letters with hyphens, or by `name`; "" for one that says what another says
+  // already. What has no control is kept by kit.keep(name, get, set), as text.
   slug: label => label.toLowerCase().replace(/[^\p{L}\p{N}.]+/gu, "-").replace(/^-+|-+$/g, ""),
   remembering(figure, own) {
     const known = new Map(), shown = {};
     const keep = (name, node, get, set) => { if (name) known.set(name, {node, get, set}); };
     // An address may be old, or cut: what a control cannot have is left alone.
-    const number = v => v.trim() !== "" && Number.isFinite(+v), fits = (input, v) => input.options ? [...input.options].some(o => o.value === v) : number(v);
-    const typed = (input, event) => [() => input.value, v => { if (!fits(input, v)) return; input.value = v; input.dispatchEvent(new Event(event, {bubbles: true})); }];
-    const show = () => { figure.dataset.state = JSON.stringify(shown.tour === undefined ? shown.state : {...shown.state, tour: shown.tour}); };
+    const fits = (input, v) => input.options ? [...input.options].some(o => o.value === v)
+      : Number.isFinite(kit.number(v));
+    const typed = (input, event) => [() => input.value, v => {
+      if (!fits(input, v)) return;
+      input.value = v;
+      input.dispatchEvent(new Event(event, {bubbles: true}));
+    }];
+    const show = () => {
+      figure.dataset.state = JSON.stringify(shown.tour === undefined ? shown.state : {...shown.state,
+        tour: shown.tour});
+    };
     const alike = (a, b) => a === b || (a !== "" && b !== "" && +a === +b);
     return Object.assign(own, {
       state(value) { shown.state = value; show(); },
@@ -231,19 +267,27 @@ const kit = {
         return made;
       },
       button(content, attributes, click) {
-        const node = kit.button(content, attributes, click), pressed = () => ({true: "1", false: "0"}[node.getAttribute("aria-pressed")]);
-        keep(attributes.name ?? kit.slug(attributes["aria-label"] ?? node.textContent), node, pressed, v => { if (v !== pressed()) node.click(); });
+        const node = kit.button(content, attributes, click),
+          pressed = () => ({true: "1", false: "0"}[node.getAttribute("aria-pressed")]);
+        keep(attributes.name ?? kit.slug(attributes["aria-label"] ?? node.textContent), node, pressed, v => {
+          if (v !== pressed() && (v === "0" || v === "1")) node.click();
+        });
         return node;
       },
       handle(node, options) {
         const now = limit => typeof limit === "function" ? limit() : limit;
-        keep(options.name ?? kit.slug(options.label), node, () => node.getAttribute("aria-valuenow"),
-          v => { if (number(v)) options.to(kit.clamp(+v, now(options.min), now(options.max))); });
+        const put = text => {  // what counts things has whole numbers only
+          const v = Number.isInteger(options.step) ? Math.round(kit.number(text)) : kit.number(text);
+          if (Number.isFinite(v)) options.to(kit.clamp(v, now(options.min), now(options.max)));
+        };
+        keep(options.name ?? kit.slug(options.label), node, () => node.getAttribute("aria-valuenow"), put);
         return kit.handle(node, options);
       },
       // What can be set and is there, as text by name.
-      remembered: () => Object.fromEntries([...known].filter(([, {node, get}]) => node.isConnected && get() != null).map(([name, {get}]) => [name, String(get())])),
-      // Everything as `first` has it, and then what is wanted: several times, as one control may change what another allows.
+      remembered: () => Object.fromEntries([...known].filter(([, {node, get}]) => node.isConnected
+        && get() != null).map(([name, {get}]) => [name, String(get())])),
+      // Everything as `first` has it, and then what is wanted: several times, as one control may change what another
+      // allows.
       restore(first, wanted) {
         const put = (name, value) => {
           const one = known.get(name);
@@ -251,15 +295,22 @@ const kit = {
           one.set(value);
           return true;
         };
-        const settle = pairs => { for (let round = 0; round < 4; round++) if (!pairs.map(([name, value]) => put(name, value)).some(Boolean)) break; };
+        const settle = pairs => {
+          for (let round = 0; round < 4;
+            round++) if (!pairs.map(([name, value]) => put(name, value)).some(Boolean)) break;
+        };
         settle(Object.entries(first).filter(([name]) => !(name in wanted)));
-        settle(Object.entries(wanted).sort(([, a], [, b]) => (a === "0") - (b === "0")));  // pressing one may release another
+        // pressing one may release another
+        settle(Object.entries(wanted).sort(([, a], [, b]) => (a === "0") - (b === "0")));
         const unknown = Object.keys(wanted).filter(name => !known.get(name)?.node.isConnected);
-        if (unknown.length) console.warn(`${figure.dataset.explorable} has no ${unknown.join(", ")}; it has ${[...known.keys()].join(", ")}`);
+        if (unknown.length) console.warn(
+          `${figure.dataset.explorable} has no ${unknown.join(", ")}; it has ${[...known.keys()].join(", ")}`);
       },
       address(first) {
-        const now = own.remembered(), changed = Object.entries(now).filter(([name, value]) => !alike(first[name] ?? "", value));
-        return `#${figure.dataset.explorable}:${changed.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&")}`;
+        const now = own.remembered(), changed = Object.entries(now).filter(([name, value]) => !alike(first[name] ?? "",
+          value));
+        const pairs = changed.map(pair => pair.map(encodeURIComponent).join("="));
+        return `#${figure.dataset.explorable}:${pairs.join("&")}`;
       },
       addressable(figure, tour) {
         const first = own.remembered();
@@ -272,7 +323,8 @@ const kit = {
         asked();
         addEventListener("hashchange", asked);
         // A notebook's page has no address that anyone else could open.
-        if (window === window.top && !document.getElementById("jupyter-config-data")) figure.prepend(kit.linkButton(() => own.address(first)));
+        if (window === window.top && !document.getElementById("jupyter-config-data")) figure.prepend(
+          kit.linkButton(() => own.address(first)));
         if (tour.length) figure.querySelector(".romae-live").after(kit.tour(tour, (step, wanted) => {
           if (wanted) own.restore(first, wanted);
           shown.tour = step;
@@ -283,12 +335,15 @@ const kit = {
   },
   linkButton(address) {
     const said = kit.el("output", {class: "romae-said", "aria-live": "polite"});
-    const icon = kit.svg("svg", {viewBox: "0 0 16 16", "aria-hidden": "true"}, kit.svg("path", {fill: "none", "stroke-width": 1.6, "stroke-linecap": "round", style: "stroke:currentColor",
-      d: "M6.6 9.4a3 3 0 0 0 4.3 0l2.3-2.3a3 3 0 0 0-4.3-4.3l-.8.8M9.4 6.6a3 3 0 0 0-4.3 0L2.8 8.9a3 3 0 0 0 4.3 4.3l.8-.8"}));
+    const icon = kit.svg("svg", {viewBox: "0 0 16 16", "aria-hidden": "true"},
+      kit.svg("path", {fill: "none", "stroke-width": 1.6, "stroke-linecap": "round", style: "stroke:currentColor",
+      d: "M6.6 9.4a3 3 0 0 0 4.3 0l2.3-2.3a3 3 0 0 0-4.3-4.3l-.8.8M9.4 6.6a3 3 0 0 0-4.3 0L2.8 8.9a3 3 0 0 0 4.3 "
+        + "4.3l.8-.8"}));
     const title = "Copy a link to this figure as it stands";
     const button = kit.button(icon, {"aria-label": title, title}, async () => {
       history.replaceState(null, "", address());
-      said.textContent = await navigator.clipboard?.writeText(location.href).then(() => "link copied", () => "") || "see the address bar";
+      said.textContent = await navigator.clipboard?.writeText(location.href).then(() => "link copied",
+        () => "") || "see the address bar";
       setTimeout(() => { said.textContent = ""; }, 2500);
     });
     return kit.el("span", {class: "romae-link"}, said, button);
@@ -308,7 +363,8 @@ const kit = {
     const back = kit.button("back", {class: "romae-button"}, () => { go(at - 1); if (back.disabled) next.focus(); });
     const next = kit.button("next", {class: "romae-button"}, () => at === steps.length - 1 ? turn(false) : go(at + 1));
     const leave = kit.button("leave", {class: "romae-button", "aria-label": "leave the tour"}, () => turn(false));
-    const inside = kit.el("div", {class: "romae-step", hidden: ""}, caption, kit.el("div", {class: "romae-row"}, back, next, leave));
+    const inside = kit.el("div", {class: "romae-step", hidden: ""}, caption, kit.el("div", {class: "romae-row"}, back,
+      next, leave));
     const begin = kit.button(`show me, in ${steps.length} steps`, {class: "romae-button"}, () => turn(true));
     const turn = on => {
       inside.hidden = !on;

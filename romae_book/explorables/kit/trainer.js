@@ -1,11 +1,13 @@
-// An encoder with a head on every token, its gradient, and Adam: as `romae_lite.model.RoMAEPredictor` with pool "token" and one
-// output computes it. Weights by the names of its state_dict, as flat Float64Arrays; matrices are flat, row by row. The gradient
-// is the chain rule written out by hand: tests/test_explorables_cls.py compares it with PyTorch's.
+// An encoder with a head on every token, its gradient, and Adam: as `romae_lite.model.RoMAEPredictor` with pool "token"
+// and one output computes it. Weights by the names of its state_dict, as flat Float64Arrays; matrices are flat, row by
+// row. The gradient is the chain rule written out by hand: tests/test_explorables_cls.py compares it with PyTorch's.
 const trainer = {
   // model: {dim, heads, depth, ff, p, base, patch, cls, rotary}. Fresh weights as PyTorch's linear layers start.
   build(model, seed) {
     const random = kit.random(seed), {dim, ff, patch} = model, weights = {};
-    const matrix = (name, outputs, inputs, wide = 1 / Math.sqrt(inputs)) => { weights[name] = Float64Array.from({length: outputs * inputs}, () => wide * (2 * random() - 1)); };
+    const matrix = (name, outputs, inputs, wide = 1 / Math.sqrt(inputs)) => {
+      weights[name] = Float64Array.from({length: outputs * inputs}, () => wide * (2 * random() - 1));
+    };
     matrix("encoder.embed.weight", dim, patch);
     matrix("encoder.embed.bias", dim, 1, 1 / Math.sqrt(patch));
     if (model.cls) matrix("encoder.cls", dim, 1, 0.03);
@@ -24,7 +26,7 @@ const trainer = {
   },
   count: model => Object.values(model.weights).reduce((sum, w) => sum + w.length, 0),
 
-  // --- parts: each returns its output and a function that takes the output's gradient back to the input's -----------------------
+  // --- parts: each returns its output and a function that takes the output's gradient back to the input's ------------
   linear(x, weight, gradient, n, inputs) {  // x (n, inputs), weight (outputs, inputs) -> (n, outputs)
     const outputs = weight.length / inputs, y = new Float64Array(n * outputs);
     for (let r = 0; r < n; r++) for (let o = 0; o < outputs; o++) {
@@ -74,7 +76,8 @@ const trainer = {
   rotate(qkv, turns, {dim, heads}, sign) {
     const half = dim / heads / 2, n = turns.length / (2 * half);
     for (let r = 0; r < n; r++) for (let h = 0; h < 2 * heads; h++) for (let i = 0; i < half; i++) {
-      const turn = 2 * (half * r + i), cos = turns[turn], sin = turns[turn + 1], at = 3 * dim * r + 2 * half * h + i, a = qkv[at], b = qkv[at + half];
+      const turn = 2 * (half * r + i), cos = turns[turn], sin = turns[turn + 1], at = 3 * dim * r + 2 * half * h + i,
+        a = qkv[at], b = qkv[at + half];
       qkv[at] = a * cos - sign * b * sin;
       qkv[at + half] = b * cos + sign * a * sin;
     }
@@ -119,14 +122,17 @@ const trainer = {
     }];
   },
 
-  // --- the model --------------------------------------------------------------------------------------------------------
-  // values: (N tokens, patch), the same in every sample; positions: samples of N numbers. Returns the head's number for every token,
-  // sample after sample, and a function from its gradient to the weights'.
+  // --- the model -----------------------------------------------------------------------------------------------------
+  // values: (N tokens, patch), the same in every sample; positions: samples of N numbers. Returns the head's number for
+  // every token, sample after sample, and a function from its gradient to the weights'.
   run(model, values, positions) {
-    const {dim, heads, depth, patch, weights: w} = model, N = values.length, tokens = N + model.cls, n = positions.length * tokens;
+    const {dim, heads, depth, patch, weights: w} = model, N = values.length, tokens = N + model.cls,
+      n = positions.length * tokens;
     const gradient = Object.fromEntries(Object.entries(w).map(([name, list]) => [name, new Float64Array(list.length)]));
-    const thetas = kit.frequencies(dim / heads, model.p, model.base), turn = at => thetas.flatMap(theta => [Math.cos(at * theta), Math.sin(at * theta)]);
-    const turns = model.rotary && Float64Array.from(positions.flatMap(places => [...(model.cls ? [0] : []), ...places].flatMap(turn)));
+    const thetas = kit.frequencies(dim / heads, model.p, model.base),
+      turn = at => thetas.flatMap(theta => [Math.cos(at * theta), Math.sin(at * theta)]);
+    const turns = model.rotary && Float64Array.from(positions.flatMap(places => [...(model.cls ? [0] : []),
+      ...places].flatMap(turn)));
     let x = new Float64Array(n * dim);
     for (let r = 0; r < n; r++) for (let i = 0; i < dim; i++) {
       const t = r % tokens - model.cls;
@@ -135,7 +141,11 @@ const trainer = {
       for (let c = 0; c < patch; c++) sum += w["encoder.embed.weight"][i * patch + c] * values[t][c];
       x[r * dim + i] = sum;
     }
-    const back = [], add = (a, b) => { const sum = a.slice(); for (let i = 0; i < sum.length; i++) sum[i] += b[i]; return sum; };
+    const back = [], add = (a, b) => {
+      const sum = a.slice();
+      for (let i = 0; i < sum.length; i++) sum[i] += b[i];
+      return sum;
+    };
     const linear = (h, name, inputs) => trainer.linear(h, w[name], gradient[name], n, inputs);
     const norm = (h, name) => trainer.norm(h, w[name], gradient[name], n, dim);
     for (let layer = 0; layer < depth; layer++) {
@@ -144,7 +154,8 @@ const trainer = {
       if (turns) trainer.rotate(qkv, turns, model, 1);
       const [mixed, back3] = trainer.mix(qkv, n, tokens, model), [out, back4] = linear(mixed, of("attention.out"), dim);
       x = add(x, out);
-      const [h2, back5] = norm(x, of("norm2")), [up, back6] = linear(h2, of("ff.up"), dim), [bent, back7] = trainer.silu(up), [down, back8] = linear(bent, of("ff.down"), model.ff);
+      const [h2, back5] = norm(x, of("norm2")), [up, back6] = linear(h2, of("ff.up"), dim),
+        [bent, back7] = trainer.silu(up), [down, back8] = linear(bent, of("ff.down"), model.ff);
       x = add(x, down);
       back.push(dx => {
         dx = add(dx, back5(back6(back7(back8(dx)))));
@@ -153,7 +164,8 @@ const trainer = {
         return add(dx, back1(back2(dqkv)));
       });
     }
-    const [h, backNorm] = norm(x, "head.1.weight"), [y, backHead] = linear(h, "head.2.weight", dim), bias = w["head.2.bias"][0];
+    const [h, backNorm] = norm(x, "head.1.weight"), [y, backHead] = linear(h, "head.2.weight", dim),
+      bias = w["head.2.bias"][0];
     const own = [];
     for (let r = 0; r < n; r++) if (!model.cls || r % tokens) own.push(r);
     return [own.map(r => y[r] + bias), dy => {

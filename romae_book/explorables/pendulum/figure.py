@@ -12,10 +12,7 @@ import numpy as np
 from ...experiments.pendulum import rivals as predictors
 from ...experiments.pendulum.data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
 from ...experiments.pendulum.experiment import Pendulum
-from ...lab.runs import runs_of
-from ...palette import PALETTE
-from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, figure
+from ..explorable import Drawable, Explorable, checked, figure_of_runs, runs_in
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001
@@ -102,64 +99,11 @@ def _whole(values: np.ndarray) -> list:
     return np.rint(np.float64(values) * SCALE).astype(int).tolist()
 
 
-def errors(data: dict, clip: int, world: int = 0) -> list[float]:
-    """Mean squared error of sine and cosine over a clip's frames, for each model. The page computes the same."""
-    chosen, found = data["clips"][clip], []
-    angle = np.array(chosen["angles"])[chosen["numbers"]] / data["scale"]
-    true = np.stack((np.sin(angle), np.cos(angle)), axis=-1)
-    for guess in chosen["answers"][world]:
-        there = [s for s, pair in enumerate(guess) if pair is not None]
-        said = np.array([guess[s] for s in there]) / data["scale"]
-        found.append(float(np.mean((said - true[there]) ** 2)))
-    return found
-
-
-def degrees_off(data: dict, clip: int, slot: int, model: int, world: int = 0) -> float:
-    """By how much a model's needle misses the true one in one frame, in degrees, -180 to 180."""
-    chosen = data["clips"][clip]
-    sine, cosine = chosen["answers"][world][model][slot]
-    off = np.arctan2(sine, cosine) - chosen["angles"][chosen["numbers"][slot]] / data["scale"]
-    return float(np.degrees((off + np.pi) % (2 * np.pi) - np.pi))
-
-
 def opening(data: dict, clip: int = 0) -> int:
     """The slot to open with: a frame from the middle of the clip in which half of the picture is left."""
     share = np.array(data["clips"][clip]["share"])
     middle = np.arange(len(share)) >= len(share) // 4
     return int(np.argmin(np.abs(share - 45) + 1000 * ~middle))
-
-
-def still(data: dict, clip: int = 0) -> str:
-    """The opening view as an SVG string: one frame with its needles, and the angle against time."""
-    chosen, slot, side = data["clips"][clip], opening(data, clip), 190
-    frame = np.frombuffer(base64.b64decode(chosen["frames"]), np.uint8).reshape(-1, data["size"], data["size"])[slot]
-    cell, left, top = side / data["size"], 14, 34
-    body = svg.label(left, 22, f"frame {chosen['numbers'][slot]}, {chosen['share'][slot]} % left by the noise")
-    for y, row in enumerate(frame):
-        for x, value in enumerate(row):
-            body += svg.tag("rect", x=left + x * cell, y=top + y * cell, width=cell + 0.3, height=cell + 0.3,
-                            fill=f"rgb({value},{value},{value})")
-    centre, reach = data["centre"] * cell, data["length"] * cell
-    needles = [("#ffffff", chosen["angles"][chosen["numbers"][slot]] / data["scale"])]
-    needles += [(PALETTE[m["colour"]][1], np.arctan2(*guess[slot]))
-                for m, guess in zip(data["models"][:1], chosen["answers"][0], strict=False)]
-    for colour, angle in needles:
-        end = (left + centre + reach * np.sin(angle), top + centre + reach * np.cos(angle))
-        body += svg.line([(left + centre, top + centre), end], stroke=colour, stroke_width=2.5)
-    angles = np.degrees(np.array(chosen["angles"]) / data["scale"])
-    low, high = angles.min() - 15, angles.max() + 15
-
-    def place(number: float, angle: float) -> tuple[float, float]:
-        return 260 + 420 * number / (data["steps"] - 1), top + side * (high - angle) / (high - low)
-
-    body += svg.line([place(i, a) for i, a in enumerate(angles)], stroke="#222", stroke_width=1.6)
-    for s, number in enumerate(chosen["numbers"]):
-        if data["models"]:
-            x, y = place(number, angles[number] + degrees_off(data, clip, s, 0))
-            if top <= y <= top + side:
-                body += svg.tag("circle", cx=x, cy=y, r=2.6, fill=PALETTE["blue"][0])
-    body += svg.label(260, 22, "angle against time: line true, points predicted")
-    return svg.picture(700, top + side + 14, body)
 
 
 def explorable(
@@ -176,7 +120,6 @@ def explorable(
         name="pendulum",
         script=SCRIPT,
         data=data,
-        fallback=still(data),
         title="Where is the rod?",
         caption="Press play, or drag the marker, the slider or the picture; then change what happens to the frames. "
         "The camera shows what the model is given; a grey picture is a frame that was left out. Bars below the curve "
@@ -186,18 +129,15 @@ def explorable(
     )
 
 
-@figure("pendulum")
-def from_results(root: Path | None = None) -> Explorable:
+@figure_of_runs(
+    "pendulum", "Where is the rod?", COMMAND, runs_in([Pendulum.best()], [Pendulum.paper()])
+)
+def from_runs(runs: list[Drawable], root: Path | None) -> Explorable:
     """The figure from the first seeds of the presets "best" and "paper", or from one of them."""
-
-    def draw(runs: list[Drawable]) -> Explorable:
-        (first, arrays), *others = runs
-        if any(not np.array_equal(more.get("frames"), arrays["frames"]) for _, more in others):
-            raise ValueError(f"its clips are not those of {first.path.stem}")
-        said = [f"preset {r.preset}, seed {r.seed}, MSE {r.metrics['mse']:.5f} on 1000 clips" for r, _ in runs]
-        source = f"Recorded runs: {'; '.join(said)}. Kalman is a smoother that knows the equation of motion. "
-        source += f"To repeat: {first.command}."
-        return explorable(arrays, NAMES[first.preset], {NAMES[r.preset]: a for r, a in others}, source)
-
-    groups = [runs_of(Pendulum.best(), root), runs_of(Pendulum.paper(), root)]
-    return drawn("pendulum", "Where is the rod?", COMMAND, groups, draw, root)
+    (first, arrays), *others = runs
+    if any(not np.array_equal(more.get("frames"), arrays["frames"]) for _, more in others):
+        raise ValueError(f"its clips are not those of {first.path.stem}")
+    said = [f"preset {r.preset}, seed {r.seed}, MSE {r.metrics['mse']:.5f} on 1000 clips" for r, _ in runs]
+    source = f"Recorded runs: {'; '.join(said)}. Kalman is a smoother that knows the equation of motion. "
+    source += f"To repeat: {first.command}."
+    return explorable(arrays, NAMES[first.preset], {NAMES[r.preset]: a for r, a in others}, source)

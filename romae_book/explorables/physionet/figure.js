@@ -18,7 +18,9 @@ function explorable(root, data, kit) {
     patient.errors = patient.shown.map((shown, k) => {
       const seen = {}, sum = {romae: 0, linear: 0, mean: 0};
       let hidden = 0;
-      patient.channel.forEach((c, i) => { if (patient.rank[i] < shown) (seen[c] = seen[c] || []).push([patient.minute[i], patient.value[i]]); });
+      patient.channel.forEach((c, i) => {
+        if (patient.rank[i] < shown) (seen[c] = seen[c] || []).push([patient.minute[i], patient.value[i]]);
+      });
       patient.channel.forEach((c, i) => {
         if (patient.rank[i] < shown) return;
         const value = patient.value[i];
@@ -35,137 +37,119 @@ function explorable(root, data, kit) {
   let p = 0, k = data.start, open = new Set(patients[0].chosen.slice(0, 3));
   const shown = {romae: true, linear: true, mean: false};
   const announce = kit.announcer(root), digits = v => v.toFixed(3);
-  const describe = i => { const {hidden} = patients[p].errors[i], n = patients[p].minute.length; return `${n - hidden} of ${n} values seen`; };
+  const describe = i => {
+    const {hidden} = patients[p].errors[i], n = patients[p].minute.length;
+    return `${n - hidden} of ${n} values seen`;
+  };
 
-  // --- controls --------------------------------------------------------------------------------------------------------
-  root.append(kit.el("style", {}, `
-    .romae-explorable .pt-top{display:flex;flex-wrap:wrap;gap:.35rem .9rem;margin:0 0 .4rem;align-items:center}
-    .romae-explorable .pt-top>div{display:flex;flex-wrap:wrap;gap:.3rem}
-    .romae-explorable .pt-top .romae-button{padding:.15em .6em;min-height:32px}
-    .romae-explorable .pt-bottom{display:grid;gap:.2rem 1.6rem;grid-template-columns:minmax(0,1fr);margin-top:.4rem}
-    @container (min-width:600px){.romae-explorable .pt-bottom{grid-template-columns:minmax(0,1.2fr) minmax(0,1fr)}}
-    .romae-explorable .pt-head{display:flex;justify-content:space-between;gap:.5rem;font-size:.84em;margin-top:.5rem}
-    .romae-explorable .pt-legend>button{display:flex;align-items:center;gap:.6em;width:calc(100% + 1em);min-height:32px;padding:.15em .5em;margin:0 -.5em;border-color:transparent;text-align:left;font-size:.93em}
-    .romae-explorable .pt-legend>button svg{width:30px;height:10px;flex:none}
-    .romae-explorable .pt-legend b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
-    .romae-explorable .pt-legend>button[aria-pressed=false]>:not(svg){opacity:.74}
-    .romae-explorable .pt-legend>button[aria-pressed=false] svg{opacity:.25}
-    .romae-explorable .pt-panel{margin:.15rem 0}`));
+  // --- controls ------------------------------------------------------------------------------------------------------
   const patientButtons = patients.map((_, i) => kit.button(`Patient ${i + 1}`, {class: "romae-button"}, () => pick(i)));
   const chips = kit.el("div", {role: "group", "aria-label": "Channels"});
   const panels = kit.el("div", {class: "pt-panels"}), curve = kit.el("div");
-  const slider = kit.slider({label: "Seen", min: 0, max: last, value: k, format: i => `${Math.round(100 * (1 - patients[p].errors[i].hidden / patients[p].minute.length))} %`, describe, change: observe});
-  const sample = m => kit.svg("svg", {viewBox: "0 0 30 10", "aria-hidden": "true"},
-    kit.svg("line", {x1: 1, x2: 29, y1: 5, y2: 5, "stroke-width": m.width, "stroke-dasharray": m.dash, style: `stroke:${m.colour}`}));
-  const rows = Object.fromEntries(models.map(m => {
-    const value = kit.el("b"), node = kit.button([sample(m), kit.el("span", {}, m.name), value], {"aria-pressed": shown[m.id]}, () => {
-      shown[m.id] = !shown[m.id];
-      node.setAttribute("aria-pressed", shown[m.id]);
-      update();
-    });
-    return [m.id, {node, value}];
-  }));
+  const slider = kit.slider({label: "Seen", min: 0, max: last, value: k,
+    format: i => `${Math.round(100 * (1 - patients[p].errors[i].hidden / patients[p].minute.length))} %`, describe,
+    change: observe});
+  const legend = kit.legend({rows: models, shown, head: ["show", "MSE, all hidden values"], change: () => update()});
   root.append(
     kit.el("div", {class: "pt-top"}, kit.el("div", {role: "group", "aria-label": "Patient"}, ...patientButtons), chips),
     panels,
     kit.el("div", {class: "pt-bottom"},
       kit.el("div", {}, kit.el("div", {class: "romae-row"}, slider.node), curve),
-      kit.el("div", {class: "pt-legend"},
-        kit.el("div", {class: "pt-head romae-faint"}, kit.el("span", {}, "show"), kit.el("span", {}, "MSE, all hidden values")),
-        ...models.map(m => rows[m.id].node))));
+      legend.node));
 
-  // --- the channels ----------------------------------------------------------------------------------------------------
+  // --- the channels --------------------------------------------------------------------------------------------------
   let width = 0;
   function draw() {
     if (!width) return;
     const patient = patients[p], now = patient.errors[k], left = 46, right = width - 12;
     const across = kit.linear([0, horizon], [left, right]), list = patient.chosen.filter(c => open.has(c));
     panels.replaceChildren(...list.map((c, n) => {
-      const about = channels[c], at = patient.chosen.indexOf(c), bottom = n === list.length - 1, height = bottom ? 138 : 112;
-      const unit = v => about.mean + about.std * v / scale, low_high = [], total = patient.channel.filter(d => d === c).length;
+      const about = channels[c], at = patient.chosen.indexOf(c), bottom = n === list.length - 1,
+        height = bottom ? 138 : 112;
+      const unit = v => about.mean + about.std * v / scale, low_high = [],
+        total = patient.channel.filter(d => d === c).length;
       patient.channel.forEach((d, i) => { if (d === c) low_high.push(unit(patient.value[i])); });
       const line = grid.map((m, i) => [m, unit(patient.curve[k][at][i])]);
       low_high.push(...line.map(([, v]) => v));
       let low = Math.min(...low_high), high = Math.max(...low_high);
-      const short = Math.max(0, 0.5 * about.std - (high - low)) / 2;  // a channel that stands still gets no magnified axis
+      // a channel that stands still gets no magnified axis
+      const short = Math.max(0, 0.5 * about.std - (high - low)) / 2;
       low -= short; high += short;
       const room = 0.22 * (high - low) || 1;
-      const up = kit.linear([low - room, high + room], [102, 20]), parts = [];
-      for (const v of kit.ticks(low - room / 2, high + room / 2, 3)) parts.push(
-        kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": 0.11}),
-        kit.text(left - 6, up(v) + 4, String(v), {"text-anchor": "end"}));
+      const up = kit.linear([low - room, high + room], [102, 20]), box = {left, right, top: 20, bottom: 103};
+      const hours = {scale: h => across(60 * h), ticks: [0, 12, 24, 36, 48], label: "hours since admission"};
+      const parts = kit.axes(box, {y: {scale: up, ticks: kit.ticks(low - room / 2, high + room / 2, 3)},
+        x: bottom && hours});
       parts.push(kit.text(left, 12, about.name + (about.unit ? ` (${about.unit})` : ""), {"font-weight": 600}));
-      if (bottom) {
-        for (const h of [0, 12, 24, 36, 48]) parts.push(kit.text(across(60 * h), 119, String(h), {"text-anchor": "middle"}));
-        parts.push(kit.text((left + right) / 2, 135, "hours since admission", {"text-anchor": "middle", class: "romae-faint"}));
-      }
-      const clip = kit.svg("svg", {x: left - 5, y: 14, width: right - left + 10, height: 92, viewBox: `${left - 5} 14 ${right - left + 10} 92`, style: "overflow:hidden"});
-      const seen = now.seen[c] || [], stroke = (m, points) => kit.svg("path", {class: "pt-" + m.id, d: kit.path(points.map(([x, y]) => [across(x), up(y)])),
-        fill: "none", "stroke-width": m.width, "stroke-dasharray": m.dash, style: `stroke:${m.colour}`});
-      const straight = seen.length ? [[0, seen[0][1]], ...seen, [horizon, seen[seen.length - 1][1]]] : [[0, 0], [horizon, 0]];
+      const clip = kit.svg("svg", {x: left - 5, y: 14, width: right - left + 10, height: 92,
+        viewBox: `${left - 5} 14 ${right - left + 10} 92`, style: "overflow:hidden"});
+      const seen = now.seen[c] || [], stroke = (m, points) => kit.curve(points.map(([x, y]) => [across(x), up(y)]),
+        m.colour, m.width, m.dash, {class: "pt-" + m.id});
+      const straight = seen.length ? [[0, seen[0][1]], ...seen, [horizon, seen[seen.length - 1][1]]] : [[0, 0],
+        [horizon, 0]];
       if (shown.mean) clip.append(stroke(models[2], [[0, about.mean], [horizon, about.mean]]));
       if (shown.linear) clip.append(stroke(models[1], straight.map(([m, v]) => [m, unit(v)])));
       if (shown.romae) clip.append(stroke(models[0], line));
       patient.channel.forEach((d, i) => {
         if (d !== c) return;
         const hidden = patient.rank[i] >= patient.shown[k];
-        clip.append(kit.svg("circle", {cx: across(patient.minute[i]), cy: up(unit(patient.value[i])), r: hidden ? 2.7 : 3.3, "stroke-width": hidden ? 1.1 : 0,
+        clip.append(kit.svg("circle", {cx: across(patient.minute[i]), cy: up(unit(patient.value[i])),
+          r: hidden ? 2.7 : 3.3, "stroke-width": hidden ? 1.1 : 0,
           style: hidden ? "fill:none;stroke:currentColor;stroke-opacity:.62" : "fill:currentColor"}));
       });
-      return kit.svg("svg", {class: "pt-panel", role: "img", "aria-label": `${about.name}: ${seen.length} of ${total} values seen`,
+      return kit.svg("svg",
+        {class: "pt-panel", role: "img", "aria-label": `${about.name}: ${seen.length} of ${total} values seen`,
         viewBox: `0 0 ${width} ${height}`, height}, ...parts, clip);
     }));
   }
 
-  // --- error against how much is seen -------------------------------------------------------------------------------------
+  // --- error against how much is seen --------------------------------------------------------------------------------
   const graph = kit.svg("svg", {}), handle = kit.svg("g", {});
   curve.append(graph);
-  const showHandle = kit.handle(handle, {label: "How much is seen", min: 0, max: last, step: 1, page: 2, value: () => k, describe, to: observe});
+  const showHandle = kit.handle(handle, {label: "How much is seen", min: 0, max: last, step: 1, page: 2, value: () => k,
+    describe, to: observe});
   const zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer"});
   let place, up, base;
   const share = i => 1 - patients[p].errors[i].hidden / patients[p].minute.length;
-  const nearest = x => patients[p].shown.reduce((best, _, i) => Math.abs(place(share(i)) - x) < Math.abs(place(share(best)) - x) ? i : best, 0);
-  for (const node of [zone, handle]) kit.drag(node, graph, {start: x => observe(nearest(x)), move: x => observe(nearest(x))});
+  const nearest = x => patients[p].shown.reduce((best, _, i) =>
+    Math.abs(place(share(i)) - x) < Math.abs(place(share(best)) - x) ? i : best, 0);
+  for (const node of [zone, handle]) kit.drag(node, graph,
+    {start: x => observe(nearest(x)), move: x => observe(nearest(x))});
   function drawGraph(w) {
     const height = 150, left = 40, right = w - 12, top = 22, all = patients[p].errors;
     base = height - 36;
     const high = Math.max(...all.flatMap(e => [e.romae, Math.min(e.linear, 4), Math.min(e.mean, 4)])) * 1.08;
     place = kit.linear([0, 1], [left, right]);
     up = kit.linear([0, high], [base, top]);
-    kit.set(graph, {viewBox: `0 0 ${w} ${height}`, height});
-    const parts = [kit.text(left - 30, 12, "MSE", {class: "romae-faint"})];
-    for (const v of kit.ticks(0, high, 3)) parts.push(
-      kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": v ? 0.11 : 0.45}),
-      kit.text(left - 6, up(v) + 4, String(v), {"text-anchor": "end"}));
-    for (const v of [0, 25, 50, 75, 100]) parts.push(kit.text(place(v / 100), base + 16, `${v}`, {"text-anchor": "middle"}));
-    parts.push(kit.text((left + right) / 2, height - 3, "per cent of the values seen", {"text-anchor": "middle", class: "romae-faint"}));
-    for (const m of [...models].reverse()) parts.push(kit.svg("path", {class: "pt-" + m.id, d: kit.path(all.map((e, i) => [place(share(i)), up(Math.min(e[m.id], high))])),
-      fill: "none", "stroke-width": m.width, "stroke-dasharray": m.dash, style: `stroke:${m.colour}`}));
+    kit.frame(graph, w, height);
+    const parts = kit.axes({left, right, top, bottom: base}, {
+      y: {scale: up, ticks: kit.ticks(0, high, 3), label: "MSE"},
+      x: {scale: v => place(v / 100), ticks: [0, 25, 50, 75, 100], label: "per cent of the values seen"}});
+    for (const m of [...models].reverse()) parts.push(kit.curve(all.map((e, i) => [place(share(i)),
+      up(Math.min(e[m.id], high))]), m.colour, m.width, m.dash, {class: "pt-" + m.id}));
     kit.set(zone, {x: left - 8, y: top - 6, width: right - left + 16, height: base - top + 24});
     graph.replaceChildren(...parts, zone, handle);
     drawHandle();
   }
   function drawHandle() {
     if (!place) return;
-    const x = place(share(k));
-    handle.replaceChildren(
-      kit.svg("rect", {x: x - 14, y: 18, width: 28, height: base - 4, fill: "transparent"}),
-      kit.svg("line", {x1: x, x2: x, y1: 18, y2: base, style: "stroke:currentColor", "stroke-width": 1.3}),
-      kit.svg("path", {d: `M${x} ${base - 5}l7 8h-14z`, style: "fill:currentColor"}),
-      ...models.slice(0, 2).map(m => kit.svg("circle", {cx: x, cy: up(patients[p].errors[k][m.id]), r: 4.4, style: `fill:${m.colour};stroke:currentColor`, "stroke-width": 1.1})));
+    const errors = patients[p].errors[k], dots = models.slice(0, 2).map(m => [up(errors[m.id]), m.colour]);
+    handle.replaceChildren(...kit.marker(place(share(k)), 18, base, dots));
     showHandle(k);
   }
 
-  // --- state -------------------------------------------------------------------------------------------------------------
+  // --- state ---------------------------------------------------------------------------------------------------------
   function update() {
     const patient = patients[p], now = patient.errors[k], total = patient.minute.length;
-    for (const m of models) rows[m.id].value.textContent = digits(now[m.id]);
+    for (const m of models) legend.write(m.id, digits(now[m.id]));
     patientButtons.forEach((button, i) => button.setAttribute("aria-pressed", i === p));
     slider.set(k);
     draw();
     drawHandle();
-    announce(`Patient ${p + 1}, ${describe(k)}. Mean squared error where hidden: ${models.map(m => `${m.name} ${digits(now[m.id])}`).join(", ")}.`);
-    kit.state({patient: p + 1, level: k, seen: total - now.hidden, hidden: now.hidden, channels: patient.chosen.filter(c => open.has(c)).map(c => channels[c].name),
+    announce(`Patient ${p + 1}, ${describe(k)}. Mean squared error where hidden: `
+      + `${models.map(m => `${m.name} ${digits(now[m.id])}`).join(", ")}.`);
+    kit.state({patient: p + 1, level: k, seen: total - now.hidden, hidden: now.hidden,
+      channels: patient.chosen.filter(c => open.has(c)).map(c => channels[c].name),
       shown: {...shown}, ...Object.fromEntries(models.map(m => ["mse_" + m.id, digits(now[m.id])]))});
   }
   function observe(i) {

@@ -1,7 +1,7 @@
 """A model of four thousand weights that learns in the page to say where its tokens are: what it takes to know.
 
 Three switches, eight models: with or without [CLS], with or without rotations, tokens alike or distinct. The page
-trains (page/trainer.js) on positions that it draws itself; nothing is recorded.
+trains (kit/trainer.js) on positions that it draws itself; nothing is recorded.
 """
 
 from pathlib import Path
@@ -10,8 +10,6 @@ import numpy as np
 
 from ...experiments.base import numpy_rng
 from ...experiments.position.experiment import Position
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -31,20 +29,6 @@ def levels(tests: np.ndarray, low: float, high: float) -> dict[str, float]:
     }
 
 
-def still(data: dict) -> str:
-    """The task: one test sample, and the two levels between which the reader's models will fall."""
-    width, body = 700, svg.label(20, 26, "Ten tokens. Where are they?", font_weight=600)
-    x = lambda v: 20 + (width - 40) * v / data["high"]  # noqa: E731
-    body += svg.line([(x(0), 66), (x(data["high"]), 66)], stroke="#999")
-    body += svg.tag("rect", x=x(0) - 7, y=59, width=14, height=14, rx=3, fill=PALETTE["vermillion"][0])
-    body += svg.label(x(0), 94, "[CLS]", text_anchor="start")
-    for v in data["tests"][0]:
-        body += svg.tag("circle", cx=x(v), cy=66, r=6, fill="#222")
-    for y, key, text in ((130, "nothing", "who knows nothing"), (154, "differences", "who knows differences only")):
-        body += svg.label(20, y, f"mean squared error of {text}: {data['levels'][key]:.2f}")
-    return svg.picture(width, 172, body)
-
-
 @figure("learn_position")
 def explorable(steps: int = 400) -> Explorable:
     """The figure. steps: of training, for each model; ValueError below 1."""
@@ -62,7 +46,6 @@ def explorable(steps: int = 400) -> Explorable:
         needs=("trainer",),
         data=data,
         height=250,
-        fallback=still(data),
         title="Train a model to say where it is",
         caption="Set the three switches, guess what will happen, and press Train: a model of four thousand weights "
         "learns in this page, a few seconds for a run. Black: ten tokens of a sample that it was not trained on. Blue: "

@@ -17,9 +17,7 @@ from romae_lite import rope
 from ...experiments.position.experiment import width
 from ...lab.records import Record, load_all
 from ...lab.runs import runs_of
-from ...palette import PALETTE
-from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, figure
+from ..explorable import Drawable, Explorable, checked, figure_of_runs
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # answers travel as whole hundredths
@@ -76,51 +74,6 @@ def payload(models: Sequence[Answers], low: float, high: float) -> dict:
     }
 
 
-def places(data: dict, pattern: int, k: int) -> list[float]:
-    """Where the tokens of a pattern are after shift k."""
-    return [data["start"] + k * data["step"] + offset for offset in data["offsets"][pattern]]
-
-
-def answers(data: dict, model: int, pattern: int, k: int, anchor: int = 0) -> list[float]:
-    """What the model names, with the tokens at shift k and the anchor moved by so many steps."""
-    n = len(data["offsets"][pattern])
-    chosen = k - (anchor if data["models"][model]["anchor"] in ("[CLS]", "token") else 0)
-    return [v / data["scale"] for v in data["models"][model]["named"][pattern][chosen * n : (chosen + 1) * n]]
-
-
-def mean_error(data: dict, model: int, pattern: int, k: int, anchor: int = 0) -> float:
-    """Mean distance between the answers and the places."""
-    pairs = zip(answers(data, model, pattern, k, anchor), places(data, pattern, k), strict=True)
-    return float(np.mean([abs(named - place) for named, place in pairs]))
-
-
-def score(data: dict, model: int, difference: float) -> float:
-    """Score of two equal vectors this far apart, as a share of the score at the same place."""
-    thetas = data["models"][model]["thetas"]
-    return float(np.mean(np.cos(np.multiply(thetas, difference))))
-
-
-def still(data: dict) -> str:
-    """Three shifts of the first pattern, for the first model with a pinned anchor and the first with none."""
-    chosen = {bool(m["anchor"]): i for i, m in reversed(list(enumerate(data["models"])))}
-    width, body, y = 700, "", 30
-    low, high = data["low"] - 12, data["high"] + 12
-    for model in sorted(chosen.values()):
-        body += svg.label(16, y, data["models"][model]["name"], font_weight=600)
-        for k in (data["shifts"] // 4, data["shifts"] // 2, 3 * data["shifts"] // 4):
-            y += 22
-            rows = places(data, 0, k), answers(data, model, 0, k)
-            ends = [[16 + (width - 32) * (v - low) / (high - low) for v in row] for row in rows]
-            for top, bottom in zip(*ends, strict=True):
-                body += svg.line([(top, y), (bottom, y + 40)], stroke="#bbb")
-                body += svg.tag("circle", cx=top, cy=y, r=5, fill=PALETTE["blue"][0])
-                body += svg.tag("circle", cx=bottom, cy=y + 40, r=4, fill="#fff", stroke=PALETTE["green"][0])
-            y += 40
-        y += 40
-    body += svg.label(16, y - 8, "Above: where the tokens are. Below: where the model says that they are.")
-    return svg.picture(width, y, body)
-
-
 def explorable(models: Sequence[Answers], low: float = 1.0, high: float = 50.0, note: str = "") -> Explorable:
     """The figure from recorded models; low, high: the range of positions that they were trained on."""
     data = payload(models, low, high)
@@ -129,7 +82,6 @@ def explorable(models: Sequence[Answers], low: float = 1.0, high: float = 50.0, 
         script=SCRIPT,
         data=data,
         height=300,
-        fallback=still(data),
         title="Move everything, and see who notices",
         caption="Black: ten tokens where they are. Blue: where a recorded model says that they are. Drag the bar to "
         "move all tokens, the square to move the anchor, or hold the two together; drag a single token to change its "
@@ -164,8 +116,8 @@ def kinds(root: Path | None = None) -> list[list[Record]]:
     return [groups[key] for key in sorted(groups, key=lambda key: (ORDER.index(key[0]), key[1]))]
 
 
-@figure("moving_tokens")
-def from_results(root: Path | None = None) -> Explorable:
+@figure_of_runs("moving_tokens", "Move everything, and see who notices", COMMAND, kinds)
+def from_runs(runs: list[Drawable], root: Path | None) -> Explorable:
     """The figure from the records of the experiment "position": the lowest seed of every kind of model there is."""
 
     def model(record: Record, arrays: Mapping[str, np.ndarray]) -> Answers:
@@ -174,8 +126,4 @@ def from_results(root: Path | None = None) -> Explorable:
         head = width(record.config["size"]).head_dim
         return Answers(anchor=anchor, distinct=distinct, head_dim=head, arrays=arrays, source=source)
 
-    def draw(runs: list[Drawable]) -> Explorable:
-        return explorable([model(*run) for run in runs], note="Every answer is recorded.")
-
-    title = "Move everything, and see who notices"
-    return drawn("moving_tokens", title, COMMAND, kinds(root), draw, root)
+    return explorable([model(*run) for run in runs], note="Every answer is recorded.")

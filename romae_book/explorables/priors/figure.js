@@ -1,14 +1,18 @@
-// Points that the reader draws or pastes; a RoMAE in the page fills what lies between, beside an exact Gaussian process.
+// Points that the reader draws or pastes; a RoMAE in the page fills what lies between, beside an exact Gaussian
+// process.
 function explorable(root, data, kit) {
   const net = romae.load(data.model), announce = kit.announcer(root), [least, most] = data.seen, z95 = 1.959964;
   let points = [], chosen = 0, ask = 0, seed = data.seed, truth = null, now = null, box = null, width = 0, what = "";
 
-  // --- Gaussian processes, as romae_book.experiments.priors.data and .rivals have them ----------------------------------------------
+  // --- Gaussian processes, as romae_book.experiments.priors.data and .rivals have them -------------------------------
   const kernels = {
     rbf: (d, {length}) => Math.exp(-0.5 * (d / length) ** 2),
     matern12: (d, {length}) => Math.exp(-Math.abs(d) / length),
     matern32: (d, {length}) => { const s = Math.sqrt(3) * Math.abs(d) / length; return (1 + s) * Math.exp(-s); },
-    matern52: (d, {length}) => { const s = Math.sqrt(5) * Math.abs(d) / length; return (1 + s + s * s / 3) * Math.exp(-s); },
+    matern52: (d, {length}) => {
+      const s = Math.sqrt(5) * Math.abs(d) / length;
+      return (1 + s + s * s / 3) * Math.exp(-s);
+    },
     periodic: (d, {length, width = 1}) => Math.exp(-2 * (Math.sin(Math.PI * d / length) / width) ** 2),
   };
   const covariance = terms => d => terms.reduce((sum, term) => sum + term.share * kernels[term.kind](d, term), 0);
@@ -53,19 +57,24 @@ function explorable(root, data, kit) {
     return best;
   }
 
-  // --- series -----------------------------------------------------------------------------------------------------------
+  // --- series --------------------------------------------------------------------------------------------------------
   const NAMES = {smooth: "smooth", matern: "Matérn", rough: "rough", periodic: "periodic", sum: "sum"};
   function draw(kind) {
     const next = kit.random(seed++), log = (low, high) => low * (high / low) ** next();
     const gauss = () => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
     const n = 6 + Math.floor(30 * next()), hole = Math.floor(n * next()), t = [0];
     for (let i = 1; i < n; i++) t.push(t[i - 1] + (i === hole ? 6 : 1) * (0.2 - 0.8 * Math.log(1 - next())));
-    const span = t[n - 1], one = (which, length) => ({smooth: {kind: "rbf", length}, rough: {kind: "matern12", length: 2 * length},
-      matern: {kind: next() < 0.5 ? "matern32" : "matern52", length}, periodic: {kind: "periodic", length: log(3, Math.max(8, span / 2)), width: log(0.5, 1.5)}})[which];
+    const span = t[n - 1],
+      one = (which, length) => ({smooth: {kind: "rbf", length}, rough: {kind: "matern12", length: 2 * length},
+      matern: {kind: next() < 0.5 ? "matern32" : "matern52", length},
+        periodic: {kind: "periodic", length: log(3, Math.max(8, span / 2)), width: log(0.5, 1.5)}})[which];
     const length = log(1, span / 3), share = 0.3 + 0.4 * next();
-    const terms = kind === "sum" ? [{share, ...one(next() < 0.5 ? "periodic" : "matern", length)}, {share: 1 - share, kind: "rbf", length: span * log(0.4, 2)}] : [{share: 1, ...one(kind, length)}];
-    const noise = log(0.02, 0.4), k = covariance(terms), grid = Array.from({length: 160}, (_, i) => span * (i / 159 * 1.24 - 0.12));
-    const all = [...t, ...grid], L = cholesky(all.length, (i, j) => k(all[i] - all[j]) + (i === j ? 1e-6 : 0)), z = all.map(gauss);
+    const terms = kind === "sum" ? [{share, ...one(next() < 0.5 ? "periodic" : "matern", length)},
+      {share: 1 - share, kind: "rbf", length: span * log(0.4, 2)}] : [{share: 1, ...one(kind, length)}];
+    const noise = log(0.02, 0.4), k = covariance(terms),
+      grid = Array.from({length: 160}, (_, i) => span * (i / 159 * 1.24 - 0.12));
+    const all = [...t, ...grid], L = cholesky(all.length, (i, j) => k(all[i] - all[j]) + (i === j ? 1e-6 : 0)),
+      z = all.map(gauss);
     const f = all.map((_, i) => romae.dot(L[i], 0, z, 0, i + 1));
     points = t.map((at, i) => ({t: at, v: f[i] + noise * gauss()}));
     truth = {terms, noise, curve: grid.map((at, i) => [at, f[n + i]])};
@@ -79,7 +88,8 @@ function explorable(root, data, kit) {
   function begin(name) {
     what = name;
     chosen = 0;
-    const t = points.map(p => p.t), v = points.map(p => p.v), [a, b] = [Math.min(...t), Math.max(...t)], [c, d] = [Math.min(...v), Math.max(...v)];
+    const t = points.map(p => p.t), v = points.map(p => p.v), [a, b] = [Math.min(...t), Math.max(...t)],
+      [c, d] = [Math.min(...v), Math.max(...v)];
     const wide = b - a || 1, high = d - c || 1;
     box = {t: [a - 0.12 * wide, b + 0.12 * wide], v: [c - 0.35 * high, d + 0.35 * high]};
     const step = 1.24 * wide / 200;
@@ -91,25 +101,32 @@ function explorable(root, data, kit) {
     said.textContent = "";
   }
 
-  // --- RoMAE: as romae_lite.fill ----------------------------------------------------------------------------------------
+  // --- RoMAE: as romae_lite.fill -------------------------------------------------------------------------------------
   function problem() {
     const times = new Set(points.map(p => p.t));
-    if (times.size < least) return `${times.size} different time${times.size === 1 ? "" : "s"}: at least ${least} are needed. Press the plane to add a point.`;
-    return points.every(p => p.v === points[0].v) ? "All values are equal: there is nothing to tell their scale by." : "";
+    if (times.size < least) return `${times.size} different time${times.size === 1 ? "" : "s"}: at least ${least} `
+      + `are needed. Press the plane to add a point.`;
+    return points.every(p => p.v === points[0].v) ? "All values are equal: there is nothing to tell their scale by."
+      : "";
   }
   function compute() {
     const wrong = problem();
     if (wrong) { now = {wrong}; return; }
-    const sorted = [...points].sort((p, q) => p.t - q.t), t = sorted.map(p => p.t), v = sorted.map(p => p.v), n = t.length;
+    const sorted = [...points].sort((p, q) => p.t - q.t), t = sorted.map(p => p.t), v = sorted.map(p => p.v),
+      n = t.length;
     const gaps = t.slice(1).map((s, i) => s - t[i]).filter(g => g > 0).sort((a, b) => a - b), half = gaps.length >> 1;
     const unit = gaps.length % 2 ? gaps[half] : (gaps[half - 1] + gaps[half]) / 2, middle = (t[0] + t[n - 1]) / 2;
     const centre = v.reduce((a, b) => a + b) / n, spread = Math.sqrt(v.reduce((s, x) => s + (x - centre) ** 2, 0) / n);
     const y = v.map(x => (x - centre) / spread), u = t.map(s => (s - middle) / unit);
     const seen = romae.encode(net, y.map(x => [x]), u.map(x => [x]));
-    const at = Array.from({length: data.curve}, (_, i) => box.t[0] + (box.t[1] - box.t[0]) * i / (data.curve - 1)), heaps = Math.ceil(at.length / data.asked), line = [];
-    const told = ([mean, log]) => [mean * spread + centre, Math.exp(kit.clamp(log, -14, 14) / 2) * spread], place = s => [(s - middle) / unit];
+    const at = Array.from({length: data.curve}, (_, i) => box.t[0] + (box.t[1] - box.t[0]) * i / (data.curve - 1)),
+      heaps = Math.ceil(at.length / data.asked), line = [];
+    const told = ([mean, log]) => [mean * spread + centre, Math.exp(kit.clamp(log, -14, 14) / 2) * spread],
+      place = s => [(s - middle) / unit];
     for (let h = 0; h < heaps; h++)
-      romae.decode(net, seen, at.filter((_, i) => i % heaps === h).map(place)).forEach((out, i) => { line[h + i * heaps] = told(out); });
+      romae.decode(net, seen, at.filter((_, i) => i % heaps === h).map(place)).forEach((out, i) => {
+        line[h + i * heaps] = told(out);
+      });
     const answer = told(romae.decode(net, seen, [place(ask)])[0]), everywhere = [...at, ask];
     let kernel, gp;
     if (truth) {
@@ -118,54 +135,72 @@ function explorable(root, data, kit) {
     } else {
       const best = likeliest(u, y), {kind, length, noise, power} = best;
       kernel = {kind, length: length * unit, noise, power: power * spread ** 2, known: false};
-      gp = posterior(covariance([{kind, length, share: 1}]), noise, power, u, y, everywhere.map(s => place(s)[0])).map(([m, s]) => [m * spread + centre, s * spread]);
+      gp = posterior(covariance([{kind, length, share: 1}]), noise, power, u, y,
+        everywhere.map(s => place(s)[0])).map(([m, s]) => [m * spread + centre, s * spread]);
     }
     now = {at, line, answer, gp: gp.slice(0, -1), gpAnswer: gp.at(-1), kernel, spread};
   }
 
-  // --- controls ---------------------------------------------------------------------------------------------------------
-  root.append(kit.el("style", {}, `
-    .romae-explorable .fs-plot{margin-top:.5rem}
-    .romae-explorable .fs-plot>svg{touch-action:pan-y;overflow:hidden;border-radius:8px;background:color-mix(in srgb,currentColor 3%,transparent)}
-    .romae-explorable .fs-legend{display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.35rem 0 0;font-size:.86em}
-    .romae-explorable .fs-legend i{display:inline-block;width:1.7em;margin-right:.4em;vertical-align:middle;border-top:2.5px solid}
-    .romae-explorable .fs-facts{margin:.4rem 0 0;font-size:.88em;font-variant-numeric:tabular-nums;min-height:2.8em}
-    .romae-explorable .fs-paste{margin:.6rem 0 0;font-size:.93em}
-    .romae-explorable .fs-paste summary{cursor:pointer}
-    .romae-explorable .fs-paste textarea{display:block;width:100%;min-height:8em;margin:.4rem 0;padding:.5em;font:13px/1.45 ui-monospace,monospace;color:inherit;background:transparent;border:1px solid color-mix(in srgb,currentColor 30%,transparent);border-radius:8px;resize:vertical}
-    .romae-explorable .fs-paste textarea:focus-visible{outline:2.5px solid var(--romae-blue);outline-offset:1px}
-    .romae-explorable .fs-said{display:block;min-height:1.4em;font-weight:600}`));
-  const main = kit.svg("svg", {role: "group", "aria-label": "Values over time"}), plot = kit.el("div", {class: "fs-plot"}, main);
-  const round = (v, by) => { const digits = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(Math.abs(by) || 1)))); return v.toFixed(digits); };
+  // --- controls ------------------------------------------------------------------------------------------------------
+  const main = kit.svg("svg", {role: "group", "aria-label": "Values over time"}),
+    plot = kit.el("div", {class: "fs-plot"}, main);
+  const round = (v, by) => {
+    const digits = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(Math.abs(by) || 1))));
+    return v.toFixed(digits);
+  };
   const inT = v => round(v, (box.t[1] - box.t[0]) / 10), inV = v => round(v, (box.v[1] - box.v[0]) / 10);
-  const asks = kit.slider({label: "Ask at", min: 0, max: 1, step: "any", value: 0.5, format: v => box ? inT(v) : "", describe: v => box ? `time ${inT(v)}` : "", change: v => { ask = v; update(); }});
-  const which = kit.slider({label: "Chosen point", min: 1, max: 2, value: 1, describe: v => `point ${v} of ${points.length}`, change: v => { chosen = v - 1; update(); }});
+  const asks = kit.slider({label: "Ask at", min: 0, max: 1, step: "any", value: 0.5, format: v => box ? inT(v) : "",
+    describe: v => box ? `time ${inT(v)}` : "", change: v => { ask = v; update(); }});
+  const which = kit.slider({label: "Chosen point", min: 1, max: 2, value: 1,
+    describe: v => `point ${v} of ${points.length}`, change: v => { chosen = v - 1; update(); }});
   const kind = kit.select({label: "Prior", options: Object.entries(NAMES), value: "smooth", change: () => update()});
-  const fresh = kit.button("draw a series", {class: "romae-button"}, () => { examples.input.value = ""; draw(kind.input.value); frame(); update(); });
-  const examples = kit.select({label: "Example", options: [["", "choose"], ...data.examples.map((e, i) => [String(i), e.name])], value: "0", change: i => { if (i !== "") { example(+i); frame(); update(); } }});
-  const add = kit.button("add", {class: "romae-button", "aria-label": "add a point"}, () => put((box.t[0] + box.t[1]) / 2, (box.v[0] + box.v[1]) / 2));
+  const fresh = kit.button("draw a series", {class: "romae-button"}, () => {
+    examples.input.value = "";
+    draw(kind.input.value);
+    frame();
+    update();
+  });
+  const examples = kit.select({label: "Example",
+    options: [["", "choose"], ...data.examples.map((e, i) => [String(i), e.name])], value: "0",
+    change: i => { if (i !== "") { example(+i); frame(); update(); } }});
+  const add = kit.button("add", {class: "romae-button", "aria-label": "add a point"},
+    () => put((box.t[0] + box.t[1]) / 2, (box.v[0] + box.v[1]) / 2));
   const remove = kit.button("remove", {class: "romae-button", "aria-label": "remove the chosen point"}, () => drop());
-  const clear = kit.button("clear", {class: "romae-button", "aria-label": "clear all points"}, () => { points = []; chosen = 0; changed(); add.focus({preventScroll: true}); });
-  const area = kit.el("textarea", {"aria-label": "Points, a line each: time, value", spellcheck: "false"}), said = kit.el("output", {class: "fs-said", "aria-live": "polite"});
-  const use = kit.button("use these points", {class: "romae-button"}, () => paste());
+  const clear = kit.button("clear", {class: "romae-button", "aria-label": "clear all points"}, () => {
+    points = [];
+    chosen = 0;
+    changed();
+    add.focus({preventScroll: true});
+  });
+  const area = kit.el("textarea", {"aria-label": "Points, a line each: time, value", spellcheck: "false"}),
+    said = kit.el("output", {class: "fs-said", "aria-live": "polite"});
+  const use = kit.button("use these points", {class: "romae-button"}, () => take(area.value.split("\n")));
   const facts = kit.el("p", {class: "fs-facts"}), legend = kit.el("div", {class: "fs-legend"});
   const row = (...nodes) => kit.el("div", {class: "romae-row"}, ...nodes);
-  root.append(row(examples.node, kind.node, fresh), plot, legend, facts, row(asks.node), row(which.node, add, remove, clear),
-    kit.el("details", {class: "fs-paste"}, kit.el("summary", {}, "paste your own: a line each, time and value"), area, row(use), said));
+  root.append(row(examples.node, kind.node, fresh), plot, legend, facts, row(asks.node),
+    row(which.node, add, remove, clear),
+    kit.el("details", {class: "fs-paste"}, kit.el("summary", {}, "paste your own: a line each, time and value"), area,
+      row(use), said));
 
   function write() { area.value = points.map(p => `${+p.t.toPrecision(15)}, ${+p.v.toPrecision(15)}`).join("\n"); }
-  // Numbers from lines like "3.5, 12"; the first that is none is named. One line of words may stand on top.
-  function paste() {
-    const found = [], lines = area.value.split("\n").map((text, i) => [text.trim(), i + 1]).filter(([text]) => text && text[0] !== "#");
-    const complain = message => { said.textContent = message; update(); };
-    for (const [k, [text, number]] of lines.entries()) {
-      const parts = text.split(/[\s,;]+/).filter(Boolean), values = parts.map(Number);
+  // Points from lines like "3.5, 12", pasted or out of an address; the first line that is none is named. One line of
+  // words may stand on top.
+  function take(lines, fewest = least) {
+    const found = [], numbered = lines.map((text, i) => [text.trim(), i + 1]).filter(([text]) => text
+      && text[0] !== "#");
+    const complain = message => { said.textContent = `${message} Nothing was changed.`; update(); };
+    for (const [k, [text, number]] of numbered.entries()) {
+      const parts = text.split(/[\s,;]+/).filter(Boolean), values = parts.map(kit.number);
       if (k === 0 && parts.every(part => Number.isNaN(Number(part)))) continue;
-      if (parts.length !== 2 || !values.every(Number.isFinite)) return complain(`Line ${number} is “${text.slice(0, 30)}”: it should be two numbers, time and value, like 3.5, 12. Nothing was changed.`);
+      if (parts.length !== 2 || !values.every(Number.isFinite))
+        return complain(`Line ${number} is “${text.slice(0, 30)}”: it should be two numbers, time and value, like `
+          + `3.5, 12.`);
       found.push({t: values[0], v: values[1]});
     }
-    if (found.length > most) return complain(`There are ${found.length} points; the page takes up to ${most}. Nothing was changed. In Python, romae_lite.fill takes any number.`);
-    if (new Set(found.map(p => p.t)).size < least) return complain(`There are ${new Set(found.map(p => p.t)).size} different times; at least ${least} are needed. Nothing was changed.`);
+    if (found.length > most) return complain(
+      `There are ${found.length} points; the page takes up to ${most}, romae_lite.fill in Python any number.`);
+    const times = new Set(found.map(p => p.t)).size;
+    if (times < fewest) return complain(`There are ${times} different times; at least ${fewest} are needed.`);
     points = found;
     truth = null;
     examples.input.value = "";
@@ -194,15 +229,24 @@ function explorable(root, data, kit) {
     if (!points.length) add.focus({preventScroll: true});  // what is switched off loses the keyboard
   }
 
-  // --- the plane --------------------------------------------------------------------------------------------------------
-  const stroke = (colour, wide, dash) => kit.svg("path", {fill: "none", "stroke-width": wide, "stroke-dasharray": dash, "stroke-linejoin": "round", style: `stroke:${colour}`});
-  const ground = kit.svg("rect", {fill: "transparent"}), axes = kit.svg("g", {}), band = kit.svg("path", {style: "fill:var(--romae-blue)", "fill-opacity": 0.17});
-  const lines = {truth: stroke("color-mix(in srgb,currentColor 45%,transparent)", 1.75), low: stroke("var(--romae-vermillion)", 1.1, "2 4"), high: stroke("var(--romae-vermillion)", 1.1, "2 4"), gp: stroke("var(--romae-vermillion)", 2.25, "7 4"), romae: stroke("var(--romae-blue)", 2.9)};
+  // --- the plane -----------------------------------------------------------------------------------------------------
+  const stroke = (colour, wide, dash) => kit.svg("path", {fill: "none", "stroke-width": wide, "stroke-dasharray": dash,
+    "stroke-linejoin": "round", style: `stroke:${colour}`});
+  const ground = kit.svg("rect", {fill: "transparent"}), axes = kit.svg("g", {}),
+    band = kit.svg("path", {style: "fill:var(--romae-blue)", "fill-opacity": 0.17});
+  const lines = {truth: stroke("color-mix(in srgb,currentColor 45%,transparent)", 1.75),
+    low: stroke("var(--romae-vermillion)", 1.1, "2 4"), high: stroke("var(--romae-vermillion)", 1.1, "2 4"),
+    gp: stroke("var(--romae-vermillion)", 2.25, "7 4"), romae: stroke("var(--romae-blue)", 2.9)};
   const marker = kit.svg("g", {style: "pointer-events:none"}), empty = kit.text(0, 0, "", {"text-anchor": "middle"});
   const dots = Array.from({length: most}, (_, i) => {
-    const node = kit.svg("g", {}, kit.svg("circle", {r: 12, fill: "transparent"}), kit.svg("circle", {r: 4.2, style: "fill:currentColor"}));
+    const node = kit.svg("g", {}, kit.svg("circle", {r: 12, fill: "transparent"}),
+      kit.svg("circle", {r: 4.2, style: "fill:currentColor"}));
     const inside = (t, v) => ({t: kit.clamp(t, ...box.t), v: kit.clamp(v, ...box.v)});
-    kit.drag(node, main, {free: true, start: () => { chosen = i; update(); node.focus({preventScroll: true, focusVisible: false}); }, move: (x, y) => { points[i] = inside(across.invert(x), up.invert(y)); changed(); }});
+    kit.drag(node, main, {free: true, start: () => {
+      chosen = i;
+      update();
+      node.focus({preventScroll: true, focusVisible: false});
+    }, move: (x, y) => { points[i] = inside(across.invert(x), up.invert(y)); changed(); }});
     node.addEventListener("keydown", event => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const dt = (box.t[1] - box.t[0]) / 100, dv = (box.v[1] - box.v[0]) / 50, p = points[chosen];
@@ -222,13 +266,12 @@ function explorable(root, data, kit) {
     const height = Math.round(Math.min(kit.height, width * 0.8)), bottom = height - 22, left = 42;
     across = kit.linear(box.t, [left, width - 8]);
     up = kit.linear(box.v, [bottom, 8]);
-    kit.set(main, {viewBox: `0 0 ${width} ${height}`, height});
+    kit.frame(main, width, height);
     kit.set(ground, {width, height});
     kit.set(empty, {x: width / 2, y: height / 2});
-    const faint = {style: "stroke:currentColor", "stroke-opacity": 0.1};
-    axes.replaceChildren(
-      ...kit.ticks(...box.v, 5).flatMap(v => [kit.svg("line", {x1: left, x2: width - 8, y1: up(v), y2: up(v), ...faint}), kit.text(left - 6, up(v) + 4, String(+v.toPrecision(12)), {"text-anchor": "end"})]),
-      ...kit.ticks(...box.t, width < 420 ? 4 : 8).map(t => kit.text(across(t), bottom + 16, String(+t.toPrecision(12)), {"text-anchor": "middle"})));
+    const plain = v => String(+v.toPrecision(12)).replace("-", "−");
+    axes.replaceChildren(...kit.axes({left, right: width - 8, bottom}, {
+      y: {scale: up, format: plain}, x: {scale: across, ticks: across.ticks(width < 420 ? 4 : 8), format: plain}}));
   }
   ground.addEventListener("click", event => {
     const edge = main.getBoundingClientRect();
@@ -236,27 +279,38 @@ function explorable(root, data, kit) {
   });
   function redraw() {
     if (!across) return;
-    const on = !now.wrong, both = (rows, sign) => rows.map(([mean, sd], i) => [across(now.at[i]), kit.clamp(up(mean + sign * z95 * sd), up(box.v[1]), up(box.v[0]))]);
+    const on = !now.wrong,
+      both = (rows, sign) => rows.map(([mean, sd], i) => [across(now.at[i]), kit.clamp(up(mean + sign * z95 * sd),
+      up(box.v[1]), up(box.v[0]))]);
     empty.textContent = "";
     for (const node of [band, ...Object.values(lines), marker]) node.style.display = on ? "" : "none";
     if (on) {
       band.setAttribute("d", kit.path([...both(now.line, 1), ...both(now.line, -1).reverse()]) + "Z");
       lines.romae.setAttribute("d", kit.path(both(now.line, 0)));
-      for (const [name, sign] of [["gp", 0], ["low", -1], ["high", 1]]) lines[name].setAttribute("d", kit.path(both(now.gp, sign)));
+      for (const [name, sign] of [["gp", 0], ["low", -1], ["high", 1]]) lines[name].setAttribute("d",
+        kit.path(both(now.gp, sign)));
       lines.truth.setAttribute("d", truth ? kit.path(truth.curve.map(([t, v]) => [across(t), up(v)])) : "");
       const x = across(ask), y = s => up(now.answer[0] + s * z95 * now.answer[1]);
-      marker.replaceChildren(kit.svg("line", {x1: x, x2: x, y1: y(-1), y2: y(1), style: "stroke:var(--romae-blue)", "stroke-width": 2}), kit.svg("circle", {cx: x, cy: y(0), r: 6, style: "fill:var(--romae-blue);stroke:var(--romae-ground)", "stroke-width": 2}));
+      marker.replaceChildren(kit.svg("line", {x1: x, x2: x, y1: y(-1), y2: y(1), style: "stroke:var(--romae-blue)",
+        "stroke-width": 2}), kit.svg("circle",
+        {cx: x, cy: y(0), r: 6, style: "fill:var(--romae-blue);stroke:var(--romae-ground)", "stroke-width": 2}));
     }
     dots.forEach((node, i) => {
       node.style.display = i < points.length ? "" : "none";
       const chose = i === chosen && i < points.length;
-      if (i < points.length) node.setAttribute("transform", `translate(${across(points[i].t).toFixed(2)} ${up(points[i].v).toFixed(2)})`);
+      if (i < points.length) node.setAttribute("transform",
+        `translate(${across(points[i].t).toFixed(2)} ${up(points[i].v).toFixed(2)})`);
       node.lastChild.setAttribute("r", chose ? 6 : 4.2);
-      if (chose) kit.set(node, {role: "slider", tabindex: 0, "aria-label": `Point ${i + 1}: arrows move it, Delete removes it`, "aria-valuemin": inV(box.v[0]), "aria-valuemax": inV(box.v[1]), "aria-valuenow": inV(points[i].v), "aria-valuetext": `time ${inT(points[i].t)}, value ${inV(points[i].v)}`});
-      else for (const name of ["role", "tabindex", "aria-label", "aria-valuemin", "aria-valuemax", "aria-valuenow", "aria-valuetext"]) node.removeAttribute(name);
+      if (chose) kit.set(node,
+        {role: "slider", tabindex: 0, "aria-label": `Point ${i + 1}: arrows move it, Delete removes it`,
+        "aria-valuemin": inV(box.v[0]), "aria-valuemax": inV(box.v[1]), "aria-valuenow": inV(points[i].v),
+        "aria-valuetext": `time ${inT(points[i].t)}, value ${inV(points[i].v)}`});
+      else for (const name of ["role", "tabindex", "aria-label", "aria-valuemin", "aria-valuemax", "aria-valuenow",
+        "aria-valuetext"]) node.removeAttribute(name);
     });
   }
-  const entry = (colour, dash, text) => kit.el("span", {}, kit.el("i", {style: `border-color:${colour};border-top-style:${dash}`, "aria-hidden": "true"}), text);
+  const entry = (colour, dash, text) => kit.el("span", {},
+    kit.el("i", {style: `border-color:${colour};border-top-style:${dash}`, "aria-hidden": "true"}), text);
   const WORDS = {rbf: "smooth", matern32: "Matérn 3/2", matern12: "Matérn 1/2", periodic: "periodic"};
   function update() {
     compute();
@@ -267,25 +321,28 @@ function explorable(root, data, kit) {
     add.disabled = points.length >= most;
     redraw();
     const {kernel} = now, pm = ([mean, sd]) => `${inV(mean)} ± ${inV(z95 * sd)}`;
-    legend.replaceChildren(entry("var(--romae-blue)", "solid", "RoMAE, band of 95 %"), entry("var(--romae-vermillion)", "dashed", truth ? "Gaussian process that made it" : "Gaussian process, likeliest kernel"), ...(truth ? [entry("color-mix(in srgb,currentColor 45%,transparent)", "solid", "true curve")] : []));
-    const fitted = kernel && !kernel.known ? ` Its kernel: ${WORDS[kernel.kind]}, ${kernel.kind === "periodic" ? "period" : "length"} ${inT(kernel.length)}.` : "";
-    facts.textContent = now.wrong || `At ${inT(ask)} a measurement would be, for RoMAE, ${pm(now.answer)}; for the Gaussian process ${pm(now.gpAnswer)}.${fitted}`;
+    legend.replaceChildren(entry("var(--romae-blue)", "solid", "RoMAE, band of 95 %"),
+      entry("var(--romae-vermillion)", "dashed",
+      truth ? "Gaussian process that made it" : "Gaussian process, likeliest kernel"),
+      ...(truth ? [entry("color-mix(in srgb,currentColor 45%,transparent)", "solid", "true curve")] : []));
+    const fitted = kernel && !kernel.known
+      ? ` Its kernel: ${WORDS[kernel.kind]}, ${kernel.kind === "periodic" ? "period" : "length"} ${inT(kernel.length)}.`
+      : "";
+    facts.textContent = now.wrong
+      || `At ${inT(ask)} a measurement would be, for RoMAE, ${pm(now.answer)}; for the Gaussian process `
+      + `${pm(now.gpAnswer)}.${fitted}`;
     announce(`${points.length} points. ${facts.textContent}`);
     const short = v => +v.toPrecision(9), few = rows => rows?.map(row => row.map(short));
-    kit.state({what, points: few(points.map(p => [p.t, p.v])), chosen, ask, wrong: now.wrong ?? "", said: said.textContent, at: now.at?.map(short), line: few(now.line), gp: few(now.gp),
-      answer: few(now.answer && [now.answer]), gpAnswer: few(now.gpAnswer && [now.gpAnswer]), kernel: kernel ?? null, spread: now.spread ?? null, kind: kind.input.value});
+    kit.state({what, points: few(points.map(p => [p.t, p.v])), chosen, ask, wrong: now.wrong ?? "",
+      said: said.textContent, at: now.at?.map(short), line: few(now.line), gp: few(now.gp),
+      answer: few(now.answer && [now.answer]), gpAnswer: few(now.gpAnswer && [now.gpAnswer]), kernel: kernel ?? null,
+        spread: now.spread ?? null, kind: kind.input.value});
   }
   example(0);
   // Points that are no example's, as text: as many digits as a link can bear.
-  kit.keep("points", () => examples.input.value === "" ? points.map(p => [p.t, p.v].map(v => +v.toPrecision(9)).join("_")).join("~") : "", text => {
-    const found = text.split("~").map(part => part.split("_").map(Number)).filter(p => p.length === 2 && p.every(Number.isFinite)).slice(0, most);
-    if (!text || !found.length) return;
-    points = found.map(([t, v]) => ({t, v}));
-    truth = null;
-    examples.input.value = "";
-    begin("your points");
-    frame();
-    update();
+  kit.keep("points", () => examples.input.value === ""
+    ? points.map(p => [p.t, p.v].map(v => +v.toPrecision(9)).join("_")).join("~") : "", text => {
+    if (text) take(text.split("~").map(row => row.replaceAll("_", ", ")), 1);
   });
   kit.sized(plot, w => { width = w; frame(); if (now) redraw(); });
   update();

@@ -5,15 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from romae_lite import zoo
-from romae_lite.model import BANDS, RoMAE, count_parameters
-from romae_lite.series.fill import fill
+from romae_lite.model import RoMAE, count_parameters
 
 from ...experiments.priors.data import ASKED, SEEN
 from ...experiments.priors.rivals import GRID
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
-from ..weights import packed, unpacked
+from ..weights import packed
 
 SCRIPT = Path(__file__).with_suffix(".js")
 CURVE = 96  # places of a curve: four heaps of questions
@@ -49,26 +46,6 @@ def payload(model: RoMAE) -> dict:
     }
 
 
-def still(data: dict) -> str:
-    """The first example with curve and band, as an SVG string."""
-    t, y = np.array(data["examples"][0]["points"]).T
-    at = np.linspace(t[0] - 0.1 * np.ptp(t), t[-1] + 0.1 * np.ptp(t), CURVE)
-    mean, deviation = fill(t, y, at, model=unpacked(data["model"]))
-    low, high = (mean + sign * BANDS[95] * deviation for sign in (-1, 1))
-    bottom, top = min(low.min(), y.min()), max(high.max(), y.max())
-    place = lambda a, b: [  # noqa: E731
-        (20 + 600 * (x - at[0]) / (at[-1] - at[0]), 290 - 270 * (v - bottom) / (top - bottom))
-        for x, v in zip(a, b, strict=True)
-    ]
-    blue = PALETTE["blue"][0]
-    ring = "L".join(f"{x:.1f} {v:.1f}" for x, v in [*place(at, high), *place(at, low)[::-1]])
-    body = svg.tag("path", d=f"M{ring}Z", fill=blue, fill_opacity=0.17)
-    body += svg.line(place(at, mean), stroke=blue, stroke_width=2.75)
-    body += "".join(svg.tag("circle", cx=x, cy=v, r=4.5, fill="#222") for x, v in place(t, y))
-    body += svg.label(20, 322, "points: observed; curve: RoMAE, with its band of 95 % for a measurement")
-    return svg.picture(640, 332, body)
-
-
 def explorable(model: RoMAE, source: str = "") -> Explorable:
     data = payload(model)
     return Explorable(
@@ -76,7 +53,6 @@ def explorable(model: RoMAE, source: str = "") -> Explorable:
         script=SCRIPT,
         needs=("romae",),
         data=data,
-        fallback=still(data),
         height=360,
         title="Draw points, and a model fills the rest",
         caption="Press the plane to add a point; drag points, or paste your own. Blue: RoMAE, computed in this page; "

@@ -12,8 +12,6 @@ the pairs, and the kernel is a function of the one distance plus a function of t
 import math
 from pathlib import Path
 
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
 from .rotary_clock import frequencies
 
@@ -44,29 +42,6 @@ def shaped(preset: str, axes: int) -> tuple[list[float], list[float]]:
     return weights, phases
 
 
-def score(weights: list[float], phases: list[float], distances: tuple[float, ...]) -> float:
-    """The kernel at a distance along one axis, or along each of two."""
-    freqs, axes = thetas(len(distances)), len(distances)
-    per_axis = len(freqs) // axes
-    return sum(
-        w * math.cos(theta * distances[i // per_axis] + phi)
-        for i, (w, phi, theta) in enumerate(zip(weights, phases, freqs, strict=True))
-    )
-
-
-def still(preset: str, reach: float) -> str:
-    weights, phases = shaped(preset, 1)
-    width, height, left, most = 640, 220, 40, sum(weights)
-    points = [(left + x, 24 + 160 * (1 - score(weights, phases, (reach * (2 * x / 580 - 1),)) / most) / 2)
-              for x in range(581)]
-    body = svg.line([(left, 104), (left + 580, 104)], stroke="#999")
-    body += svg.line(points, stroke=PALETTE["blue"][0], stroke_width=2)
-    for share in (-1, -0.5, 0, 0.5, 1):
-        body += svg.label(left + 290 * (1 + share), 206, f"{share * reach:g}", text_anchor="middle")
-    text = f"score of a query and a key against their distance, key − query; all eight pairs, {preset}"
-    return svg.picture(width, height, body + svg.label(left, 16, text))
-
-
 @figure("attention_kernel")
 def explorable(preset: str = "5 back", reach: float = 40.0, axes: int = 1) -> Explorable:
     """The figure as it opens. preset: see PRESETS; reach: largest distance drawn, 15, 40, 150 or 1500; axes: 1 or 2."""
@@ -88,7 +63,6 @@ def explorable(preset: str = "5 back", reach: float = 40.0, axes: int = 1) -> Ex
             "most": MOST,
         },
         height=230,
-        fallback=still(preset, reach),
         title="Shape what a head attends to",
         caption="Each bar is one pair of channels: drag it up or down for its weight, turn the dial below it for its "
         "phase. The curve is the score that a query gives to a key at that distance; triangles mark the wavelengths, "

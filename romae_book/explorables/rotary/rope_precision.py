@@ -5,13 +5,10 @@ arithmetic does), in float64 throughout, and as `romae_lite.rope.angles` does it
 only the angle in [0, 2 pi) cast to float32. The functions below say the same in numpy.
 """
 
-import math
 from pathlib import Path
 
 import numpy as np
 
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
 from .rotary_clock import frequencies
 
@@ -26,61 +23,6 @@ WAYS = ("float32", "rope", "float64")
 def vectors(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """A query and a key of normal numbers, (DIM,) each, rounded so that JSON carries them exactly."""
     return tuple(np.random.default_rng(seed).normal(size=(2, DIM)).round(3))
-
-
-def angle(position: float, theta: float, way: str) -> float:
-    """position x theta in one of the WAYS; a Python float that holds a float32 number for "float32" and "rope"."""
-    if way == "float32":
-        return float(np.float32(position) * np.float32(theta))
-    turns = position * theta
-    return turns if way == "float64" else float(np.float32(turns % (2 * math.pi)))
-
-
-def score(shift: float, way: str, q: np.ndarray, k: np.ndarray) -> float:
-    """Dot product of q and k turned to their positions, both moved by `shift`; half-split pairs, summed in float64.
-
-    In float32 and "rope" the cosines and sines are rounded to float32 too.
-    """
-    total, half = 0.0, DIM // 2
-    for i, theta in enumerate(frequencies(DIM, P, BASE)):
-        (a, b), (c, d) = (
-            turned(x[i], x[i + half], angle(shift + at, theta, way), way) for x, at in zip((q, k), TOKENS, strict=True)
-        )
-        total += a * c + b * d
-    return total
-
-
-def turned(x: float, y: float, phase: float, way: str) -> tuple[float, float]:
-    cos, sin = math.cos(phase), math.sin(phase)
-    if way != "float64":
-        cos, sin = float(np.float32(cos)), float(np.float32(sin))
-    return x * cos - y * sin, x * sin + y * cos
-
-
-def drift(shift: float, way: str, q: np.ndarray, k: np.ndarray) -> float:
-    """How far the score has moved from its value where it was, which float64 at shift 0 gives."""
-    return score(shift, way, q, k) - score(0.0, "float64", q, k)
-
-
-def still(q: np.ndarray, k: np.ndarray) -> str:
-    width, height, left, right, top, bottom = 640, 250, 60, 620, 20, 210
-    body = ""
-
-    def y(value: float) -> float:
-        return top + (bottom - top) * (1 - (math.log10(max(abs(value), FLOOR)) + 16) / 17.0)
-
-    for decade in range(-15, 1, 5):
-        body += svg.label(left - 8, y(10.0**decade) + 4, f"1e{decade}", text_anchor="end")
-        body += svg.line([(left, y(10.0**decade)), (right, y(10.0**decade))], stroke="#ddd")
-    for decade in range(LIMIT + 1):
-        x = left + (right - left) * decade / LIMIT
-        body += svg.label(x, bottom + 18, f"1e{decade}", text_anchor="middle")
-    for way, colour in zip(WAYS, ("vermillion", "blue", "grey"), strict=True):
-        for i in range(8 * LIMIT + 1):
-            x, value = left + (right - left) * i / (8 * LIMIT), drift(10 ** (i / 8), way, q, k)
-            body += svg.tag("circle", cx=x, cy=y(value), r=2.2, fill=PALETTE[colour][0])
-    text = "drift of a score against the move: float32 above, this package, float64 below"
-    return svg.picture(width, height, body + svg.label(left, 12, text))
 
 
 @figure("rope_precision")
@@ -101,7 +43,6 @@ def explorable(exponent: float = 4.8) -> Explorable:
             "exponent": exponent,
         },
         height=270,
-        fallback=still(q, k),
         title="How far out can a position be?",
         caption="Both tokens move out together, so the score should stay. Drag the marker. Every dot is the drift of "
         f"one score of a head of {DIM} channels at one distance from the origin. In float32 the position itself is "

@@ -4,13 +4,10 @@ Needs no data: pair i of a head turns by position x base^(-2 i / dim) radians, a
 functions below say the same in Python; `romae_lite.rope` is what the model runs.
 """
 
-import math
 from pathlib import Path
 
 from romae_lite import rope
 
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -20,32 +17,6 @@ MAX_DIM = 60  # of the head sizes in the paper's Table 8, the one that RoMAE-tin
 def frequencies(dim: int, p: float, base: float) -> list[float]:
     """Radians per unit of position of each pair, as plain numbers (see `rope.frequencies`)."""
     return rope.frequencies(dim, p, base).tolist()
-
-
-def agreement(position: float, dim: int, p: float, base: float) -> float:
-    """Dot product of two equal vectors, one of them turned to `position`, as a fraction of its value at 0."""
-    return sum(math.cos(position * theta) for theta in frequencies(dim, p, base)) / (dim // 2)
-
-
-def still(position: float, dim: int, p: float, base: float) -> str:
-    thetas, width, columns = frequencies(dim, p, base), 640, 8
-    step, body = width / columns, ""
-    for i, theta in enumerate(thetas):
-        x, y, r, angle = step * (i % columns + 0.5), 50 + 104 * (i // columns), 28, position * theta
-        colour, dash = (PALETTE["blue"][0], "none") if theta else ("#999", "3 3")
-        tip = (x + r * math.cos(angle), y - r * math.sin(angle))
-        body += svg.tag("circle", cx=x, cy=y, r=r, fill="none", stroke=colour, stroke_dasharray=dash)
-        body += svg.line([(x, y), tip], stroke=colour, stroke_width=3)
-        body += svg.label(x, y + 46, f"λ {wavelength(theta)}", text_anchor="middle")
-    return svg.picture(width, 20 + 104 * math.ceil(len(thetas) / columns), body)
-
-
-def wavelength(theta: float) -> str:
-    """2 pi / theta as it is shown: decimals below 100 only; the infinity sign for a pair that does not turn."""
-    if not theta:
-        return "∞"
-    value = 2 * math.pi / theta
-    return f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
 @figure("rotary_clock")
@@ -64,7 +35,6 @@ def explorable(position: float = 3.7, dim: int = 16, p: float = 0.75, base: floa
         script=SCRIPT,
         data={"position": position, "dim": dim, "p": p, "base": base},
         height=170,
-        fallback=still(position, dim, p, base),
         title="A position is a set of angles",
         caption="Every dial is one pair of channels of a query or key. The position turns it, at a rate of its own; "
         "any real number will do. Drag a hand, or the marker of the curve: it shows how much a vector turned to this "

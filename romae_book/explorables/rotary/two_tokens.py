@@ -5,11 +5,8 @@ positions and takes the dot product of what comes out, as attention does; nowher
 positions, so that what stays constant in the figure is found and not put in.
 """
 
-import math
 from pathlib import Path
 
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure
 from .rotary_clock import frequencies
 
@@ -26,45 +23,6 @@ VECTORS = {
     ),
     "at odds": ([(0.9, 0.5), (-0.4, 0.8), (0.7, 0.6), (0.5, 0.3)], [(-0.6, 0.8), (0.8, -0.6), (0.2, 1.0), (-0.7, 0.4)]),
 }
-
-
-def turned(pairs: list[tuple[float, float]], position: float) -> list[tuple[float, float]]:
-    """Every pair turned by position times its frequency."""
-    out = []
-    for (x, y), theta in zip(pairs, frequencies(DIM, P, BASE), strict=True):
-        c, s = math.cos(position * theta), math.sin(position * theta)
-        out.append((x * c - y * s, x * s + y * c))
-    return out
-
-
-def parts(vectors: str, query: float, key: float) -> list[float]:
-    """What each pair adds to the score of the query at one position and the key at another."""
-    q, k = VECTORS[vectors]
-    return [a * c + b * d for (a, b), (c, d) in zip(turned(q, query), turned(k, key), strict=True)]
-
-
-def score(vectors: str, query: float, key: float) -> float:
-    """Dot product of the turned query and the turned key."""
-    return sum(parts(vectors, query, key))
-
-
-def still(query: float, key: float, vectors: str) -> str:
-    width, body = 640, ""
-    for name, at, colour in (("query", query, "blue"), ("key", key, "vermillion")):
-        x = width * (0.5 + 0.46 * at / REACH)
-        body += svg.tag("circle", cx=x, cy=44, r=9, fill=PALETTE[colour][0])
-        body += svg.label(x, 24, f"{name} at {at:.2f}", text_anchor="middle")
-    body += svg.line([(width * 0.04, 44), (width * 0.96, 44)], stroke="#999")
-    q, k = VECTORS[vectors]
-    for i, part in enumerate(parts(vectors, query, key)):
-        x, y, r = width * (i + 0.5) / len(q), 130, 50
-        body += svg.tag("circle", cx=x, cy=y, r=r, fill="none", stroke="#bbb")
-        for hand, colour in ((turned(k, key)[i], "vermillion"), (turned(q, query)[i], "blue")):
-            tip = (x + r * hand[0] / 1.4, y - r * hand[1] / 1.4)
-            body += svg.line([(x, y), tip], stroke=PALETTE[colour][0], stroke_width=3)
-        body += svg.label(x, y + r + 20, f"adds {part:.2f}", text_anchor="middle")
-    text = f"score {score(vectors, query, key):.4f} at a difference of {key - query:.2f}"
-    return svg.picture(width, 234, body + svg.label(width / 2, 222, text, text_anchor="middle", font_weight=600))
 
 
 @figure("two_tokens")
@@ -91,7 +49,6 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal", pa
             "vectors": {name: {"query": q, "key": k} for name, (q, k) in VECTORS.items()},
         },
         height=150,
-        fallback=still(query, key, vectors),
         title="Two tokens on a line",
         caption="Begin with one dial and add the others. Drag the query, the key, or the bar between them, which moves "
         "both. Each dial is one pair of channels, with the hand of the query and the hand of the key; below it stands "

@@ -4,7 +4,10 @@ function explorable(root, data, kit) {
   const now = {size: "tiny", machine: 0, tokens: 2, batch: 64, samples: 4, epochs: 100, price: 1};
   const COLOURS = ["blue", "green", "vermillion", "purple"].map(name => `var(--romae-${name})`);
   const of = name => sizes.find(s => s.name === name);
-  const parts = (s, n) => { const hidden = Math.max(1, Math.min(n - 1, Math.ceil(share * n))); return [n - hidden, hidden]; };
+  const parts = (s, n) => {
+    const hidden = Math.max(1, Math.min(n - 1, Math.ceil(share * n)));
+    return [n - hidden, hidden];
+  };
   function gflop(s, n) {
     const [seen, hidden] = parts(s, n);
     let total = 2 * seen * s.encoder.dim * s.decoder.dim + 2 * patch * (seen * s.encoder.dim + hidden * s.decoder.dim);
@@ -14,27 +17,28 @@ function explorable(root, data, kit) {
   }
   function gigabytes(s, n, batch) {
     let kept = 0;
-    for (const [stack, m] of [[s.encoder, parts(s, n)[0]], [s.decoder, n]]) kept += stack.depth * m * (10 * stack.dim + 2 * stack.ff);
+    for (const [stack, m] of [[s.encoder, parts(s, n)[0]], [s.decoder, n]]) kept += stack.depth * m * (10 * stack.dim
+      + 2 * stack.ff);
     return (16 * s.parameters + 4 * batch * kept) / 1e9;
   }
   const round = v => +v.toPrecision(2), count = v => round(v).toLocaleString("en");
-  const time = h => h >= 48 ? `${count(h / 24)} days` : h >= 1 ? `${count(h)} h` : h >= 1 / 60 ? `${count(60 * h)} min` : `${count(3600 * h)} s`;
+  const time = h => h >= 48 ? `${count(h / 24)} days` : h >= 1 ? `${count(h)} h` : h >= 1 / 60 ? `${count(60 * h)} min`
+    : `${count(3600 * h)} s`;
   const ofBytes = g => g >= 1 ? `${count(g)} GB` : `${count(1000 * g)} MB`;
   const announce = kit.announcer(root);
 
-  root.append(kit.el("style", {}, `
-    .romae-explorable .co-out{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5em,1fr));gap:.2em 1em;margin:.2rem 0 .6rem;font-variant-numeric:tabular-nums}
-    .romae-explorable .co-out div{font-size:.88em}
-    .romae-explorable .co-out b{display:block;font-size:1.3em;font-weight:600}`));
-  const cells = {}, out = kit.el("div", {class: "co-out"}, ...[["time", "time"], ["memory", "memory for training"], ["money", "cost"], ["steps", "steps"]].map(
+  const cells = {}, out = kit.el("div", {class: "co-out"}, ...[["time", "time"], ["memory", "memory for training"],
+    ["money", "cost"], ["steps", "steps"]].map(
     ([id, label]) => kit.el("div", {}, cells[id] = kit.el("b"), label)));
   const plot = kit.el("div"), graph = kit.svg("svg"), row = kit.el("div", {class: "romae-row"});
   plot.append(graph);
   const whole = e => Math.round(+(10 ** e).toPrecision(2)),  // as it is shown
      change = key => v => { now[key] = typeof now[key] === "number" ? +v : v; update(); };
   row.append(
-    kit.select({label: "Encoder", options: sizes.map(s => [s.name, s.name]), value: now.size, change: change("size")}).node,
-    kit.select({label: "Machine", options: machines.map((m, i) => [String(i), `${m.name} (measured: ${m.size})`]), value: "0", change: change("machine")}).node,
+    kit.select({label: "Encoder", options: sizes.map(s => [s.name, s.name]), value: now.size,
+      change: change("size")}).node,
+    kit.select({label: "Machine", options: machines.map((m, i) => [String(i), `${m.name} (measured: ${m.size})`]),
+      value: "0", change: change("machine")}).node,
     ...[
       {label: "Tokens of a sample", key: "tokens", min: 1, max: 5, step: 0.05, format: v => count(whole(v))},
       {label: "Batch", key: "batch", min: 1, max: 1024, step: 1, format: v => v.toLocaleString("en")},
@@ -44,7 +48,8 @@ function explorable(root, data, kit) {
     ].map(({key, ...options}) => kit.slider({...options, value: now[key], change: change(key)}).node));
   root.append(out, plot, row);
 
-  const power = e => e >= -2 && e <= 3 ? (10 ** e).toLocaleString("en") : "10" + String(e).replace(/./g, c => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
+  const power = e => e >= -2 && e <= 3 ? (10 ** e).toLocaleString("en") : "10" + String(e).replace(/./g,
+    c => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
   const SAMPLES = 1000, lengths = Array.from({length: 41}, (_, i) => 10 ** (1 + i / 10));
   const seconds = (s, n) => 3 * gflop(s, Math.round(n)) * SAMPLES / machines[now.machine].gflops;
   let width = 0;
@@ -54,22 +59,25 @@ function explorable(root, data, kit) {
     const all = sizes.map(s => lengths.map(n => seconds(s, n)));
     const lo = Math.floor(Math.log10(Math.min(...all.flat()))), hi = Math.ceil(Math.log10(Math.max(...all.flat())));
     const x = kit.linear([1, 5], [left, right]), y = kit.linear([lo, hi], [bottom, top]), at = v => y(Math.log10(v));
-    kit.set(graph, {viewBox: `0 0 ${width} ${height}`, height});
-    const nodes = [kit.text(left - 50, 13, "seconds for 1000 samples, once", {class: "romae-faint"}),
-      kit.text((left + right) / 2, height - 4, "tokens of a sample", {"text-anchor": "middle", class: "romae-faint"})];
-    for (let e = lo; e <= hi; e += Math.max(1, Math.round((hi - lo) / 5))) nodes.push(
-      kit.svg("line", {x1: left, x2: right, y1: y(e), y2: y(e), style: "stroke:currentColor", "stroke-opacity": 0.12}),
-      kit.text(left - 7, y(e) + 4, power(e), {"text-anchor": "end"}));
-    for (let e = 1; e <= 5; e++) nodes.push(kit.text(x(e), bottom + 17, power(e), {"text-anchor": e === 5 ? "end" : "middle"}));
-    sizes.forEach((s, i) => nodes.push(kit.svg("path", {d: "M" + lengths.map((n, j) => `${x(Math.log10(n)).toFixed(1)} ${at(all[i][j]).toFixed(1)}`).join("L"),
+    kit.frame(graph, width, height);
+    const decades = Array.from({length: hi - lo + 1}, (_, i) => lo + i);
+    const nodes = kit.axes({left, right, top, bottom}, {
+      y: {scale: y, ticks: decades.filter(e => (e - lo) % Math.max(1, Math.round((hi - lo) / 5)) === 0), format: power,
+        label: "seconds for 1000 samples, once"},
+      x: {scale: x, ticks: [1, 2, 3, 4, 5], format: power, label: "tokens of a sample"}});
+    sizes.forEach((s, i) => nodes.push(kit.svg("path",
+      {d: "M" + lengths.map((n, j) => `${x(Math.log10(n)).toFixed(1)} ${at(all[i][j]).toFixed(1)}`).join("L"),
       style: `fill:none;stroke:${COLOURS[i]};stroke-width:${s.name === now.size ? 3 : 1.3}`})));
     const i = sizes.indexOf(of(now.size));
-    nodes.push(kit.svg("circle", {cx: x(now.tokens), cy: at(seconds(sizes[i], 10 ** now.tokens)), r: 6, style: `fill:${COLOURS[i]};stroke:currentColor`}));
-    sizes.forEach((s, k) => nodes.push(kit.text(left + 8, top + 12 + 15 * k, s.name, {style: `fill:${COLOURS[k]}`, "font-weight": s.name === now.size ? 700 : 400})));
+    nodes.push(kit.svg("circle", {cx: x(now.tokens), cy: at(seconds(sizes[i], 10 ** now.tokens)), r: 6,
+      style: `fill:${COLOURS[i]};stroke:currentColor`}));
+    sizes.forEach((s, k) => nodes.push(kit.text(left + 8, top + 12 + 15 * k, s.name,
+      {style: `fill:${COLOURS[k]}`, "font-weight": s.name === now.size ? 700 : 400})));
     graph.replaceChildren(...nodes);
   }
   function update() {
-    const s = of(now.size), n = whole(now.tokens), samples = whole(now.samples), h = 3 * gflop(s, n) * samples * now.epochs / machines[now.machine].gflops / 3600;
+    const s = of(now.size), n = whole(now.tokens), samples = whole(now.samples),
+      h = 3 * gflop(s, n) * samples * now.epochs / machines[now.machine].gflops / 3600;
     const memory = gigabytes(s, n, now.batch), steps = now.epochs * Math.ceil(samples / now.batch);
     cells.time.textContent = time(h);
     cells.memory.textContent = ofBytes(memory);

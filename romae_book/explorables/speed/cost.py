@@ -14,8 +14,6 @@ import torch
 from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters
 
 from ...lab.records import Record, load_all
-from ...palette import PALETTE
-from .. import svg
 from ..explorable import Explorable, figure, not_recorded
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -62,40 +60,8 @@ def gflop(size: dict, tokens: int) -> float:
     return (total + 2 * PATCH * (seen * size["encoder"]["dim"] + hidden * size["decoder"]["dim"])) / 1e9
 
 
-def gigabytes(size: dict, tokens: int, batch: int) -> float:
-    """Counted: 16 bytes for each weight; for each token of each block 4 bytes times 10 dim + 2 ff numbers that the
-    backward pass needs (inputs and outputs of norms, of attention, of the rotation and of the feed-forward part)."""
-    hidden = max(1, min(tokens - 1, math.ceil(HIDDEN * tokens)))
-    kept = sum(
-        stack["depth"] * n * (10 * stack["dim"] + 2 * stack["ff"])
-        for stack, n in ((size["encoder"], tokens - hidden), (size["decoder"], tokens))
-    )
-    return (16 * size["parameters"] + 4 * batch * kept) / 1e9
-
-
 def hours(size: dict, tokens: int, samples: float, epochs: float, gflops: float) -> float:
     return 3 * gflop(size, tokens) * samples * epochs / gflops / 3600
-
-
-def still(found: list[dict], machine: dict) -> str:
-    """Seconds for a thousand samples of one epoch, against the tokens of a sample."""
-    width, height, left, right, top, bottom = 640, 260, 60, 620, 30, 215
-    lengths = [10 * 10 ** (i / 8) for i in range(33)]
-    seconds = {s["name"]: [3600 * hours(s, round(n), 1000, 1, machine["gflops"]) for n in lengths] for s in found}
-    low, high = (math.log10(f(v for row in seconds.values() for v in row)) for f in (min, max))
-    x = lambda n: left + (right - left) * (math.log10(n) - 1) / 4  # noqa: E731
-    y = lambda v: bottom - (bottom - top) * (math.log10(v) - low) / (high - low)  # noqa: E731
-    body = svg.label(left - 40, 16, f"seconds for 1000 samples, once ({machine['name']})")
-    for e in range(1, 6):
-        body += svg.label(x(10**e), bottom + 18, f"{10**e:,}", text_anchor="middle")
-    body += svg.label((left + right) / 2, height - 8, "tokens of a sample", text_anchor="middle")
-    for i, (name, row) in enumerate(seconds.items()):
-        colour = PALETTE[("blue", "green", "vermillion", "purple")[i]][0]
-        body += svg.line([(x(n), y(v)) for n, v in zip(lengths, row, strict=True)], stroke=colour, stroke_width=2)
-        body += svg.label(x(lengths[4 + 7 * i]), y(row[4 + 7 * i]) - 8, name, fill=colour)
-    for e in range(math.ceil(low), math.floor(high) + 1, 2):
-        body += svg.label(left - 8, y(10.0**e) + 4, f"1e{e}", text_anchor="end")
-    return svg.picture(width, height, body)
 
 
 @figure("cost")
@@ -111,7 +77,6 @@ def explorable(found: list[dict] | None = None) -> Explorable:
         script=SCRIPT,
         data={"sizes": sizes(), "machines": found, "hidden": HIDDEN, "patch": PATCH},
         height=250,
-        fallback=still(sizes(), found[0]),
         title=title,
         caption="Pre-training with 75 % of the tokens hidden. Time: matrix products, divided by the rate that a "
         "training step was measured to reach on the machine, with the measured size that is named. So it is an "

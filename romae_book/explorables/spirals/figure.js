@@ -1,23 +1,27 @@
 // Truth, noisy points, RoMAE and the Bayes-optimal curve of one test spiral, for a chosen number of observed points.
 function explorable(root, data, kit) {
   const {counts} = data, last = counts.length - 1, total = data.spirals[0].order.length;
-  const unpack = flat => Array.from({length: flat.length / 2}, (_, i) => [flat[2 * i] / data.scale, flat[2 * i + 1] / data.scale]);
+  const unpack = flat => Array.from({length: flat.length / 2}, (_, i) => [flat[2 * i] / data.scale,
+    flat[2 * i + 1] / data.scale]);
   const models = [
     {id: "romae", name: "RoMAE", colour: "var(--romae-blue)", width: 2.75, dash: ""},
     {id: "bayes", name: "Bayes-optimal", colour: "var(--romae-vermillion)", width: 2.25, dash: "7 4"}];
   const spirals = data.spirals.map(packed => {
-    const clean = unpack(packed.clean), spiral = {turn: packed.turn, order: packed.order, clean, noisy: unpack(packed.noisy)};
+    const clean = unpack(packed.clean), spiral = {turn: packed.turn, order: packed.order, clean,
+      noisy: unpack(packed.noisy)};
     for (const {id} of models) {
       const errors = packed[id].map(unpack);
       spiral[id] = errors.map(error => error.map(([dx, dy], i) => [clean[i][0] + dx, clean[i][1] + dy]));
       // RMSE over both coordinates of the hidden points; null where nothing is hidden.
       spiral[id + "Rmse"] = errors.map((error, k) => {
         const hidden = packed.order.slice(counts[k]);
-        return hidden.length ? Math.sqrt(hidden.reduce((sum, i) => sum + error[i][0] ** 2 + error[i][1] ** 2, 0) / (2 * hidden.length)) : null;
+        return hidden.length ? Math.sqrt(hidden.reduce((sum, i) => sum + error[i][0] ** 2 + error[i][1] ** 2,
+          0) / (2 * hidden.length)) : null;
       });
     }
     spiral.rank = packed.order.reduce((rank, i, place) => { rank[i] = place; return rank; }, []);
-    spiral.noise = Math.sqrt(clean.reduce((sum, [x, y], i) => sum + (spiral.noisy[i][0] - x) ** 2 + (spiral.noisy[i][1] - y) ** 2, 0) / (2 * clean.length));
+    spiral.noise = Math.sqrt(clean.reduce((sum, [x, y], i) => sum + (spiral.noisy[i][0] - x) ** 2
+      + (spiral.noisy[i][1] - y) ** 2, 0) / (2 * clean.length));
     return spiral;
   });
   const digits = value => value === null ? "–" : value.toFixed(4);
@@ -26,51 +30,24 @@ function explorable(root, data, kit) {
   const shown = {truth: true, romae: true, bayes: true};
   const announce = kit.announcer(root), tween = kit.tween(320);
 
-  // --- controls -------------------------------------------------------------------------------------------------------
-  root.append(kit.el("style", {}, `
-    .romae-explorable .sp-split{display:grid;gap:.1rem 1.5rem;grid-template-columns:minmax(0,1fr)}
-    @container (max-width:420px){.romae-explorable .sp-controls button span{display:none}.romae-explorable .sp-controls.sp-controls{gap:.5rem}}
-    @container (min-width:600px){.romae-explorable .sp-split{grid-template:"plot side" auto "controls side" auto/minmax(0,1.3fr) minmax(0,1fr)}
-      .romae-explorable .sp-plot{grid-area:plot}.romae-explorable .sp-controls{grid-area:controls}.romae-explorable .sp-side{grid-area:side}}
-    .romae-explorable .sp-controls{flex-wrap:nowrap;min-width:0;margin:.3rem 0 .5rem}
-    .romae-explorable .sp-side{min-width:0}
-    .romae-explorable .sp-picks{display:flex;gap:.35rem;margin:0 0 .6rem}
-    .romae-explorable .sp-picks button{flex:1 1 0;min-width:0;max-width:46px;padding:3px;border-color:color-mix(in srgb,currentColor 18%,transparent)}
-    .romae-explorable .sp-picks button[aria-pressed=true]{border-color:currentColor;box-shadow:inset 0 0 0 1px currentColor}
-    .romae-explorable .sp-picks path{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linecap:round}
-    .romae-explorable .sp-picks button[aria-pressed=false] path{opacity:.6}
-    .romae-explorable .sp-legend{margin:0 0 .5rem;font-size:.93em}
-    .romae-explorable .sp-head{display:flex;justify-content:space-between;gap:.5rem;font-size:.84em;margin-bottom:.15rem}
-    .romae-explorable .sp-legend>button{display:flex;align-items:center;gap:.6em;width:100%;min-height:32px;padding:.15em .5em;margin:0 -.5em;width:calc(100% + 1em);border-color:transparent;text-align:left}
-    .romae-explorable .sp-legend>button svg{width:30px;height:10px;flex:none}
-    .romae-explorable .sp-legend b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
-    .romae-explorable .sp-legend>button[aria-pressed=false]>:not(svg){opacity:.74}
-    .romae-explorable .sp-legend>button[aria-pressed=false] svg{opacity:.25}
-    .romae-explorable .sp-points{display:flex;flex-wrap:wrap;gap:.1rem .8rem;align-items:center;padding-top:.2rem}
-    .romae-explorable .sp-points svg{display:inline-block;width:10px;height:10px;margin-right:.45em}
-    .romae-explorable .sp-points .romae-button{min-height:28px;padding:.05em .5em;margin:.1rem 0 0 auto;font-size:.9em}
-    .romae-explorable .sp-points span{font-variant-numeric:tabular-nums;white-space:nowrap}`));
+  // --- controls ------------------------------------------------------------------------------------------------------
 
   const thumbnails = spirals.map((spiral, i) => {
     const [x0, x1] = extent(spiral.clean, 0), [y0, y1] = extent(spiral.clean, 1), size = Math.max(x1 - x0, y1 - y0);
-    const path = kit.path(spiral.clean.map(([x, y]) => [16 + 27 * (x - (x0 + x1) / 2) / size, 16 - 27 * (y - (y0 + y1) / 2) / size]));
+    const path = kit.path(spiral.clean.map(([x, y]) => [16 + 27 * (x - (x0 + x1) / 2) / size,
+      16 - 27 * (y - (y0 + y1) / 2) / size]));
     return kit.button(kit.svg("svg", {viewBox: "0 0 32 32", "aria-hidden": "true"}, kit.svg("path", {d: path})),
-      {"aria-label": `Test spiral ${i + 1}, ${spiral.turn}`, title: `Test spiral ${i + 1}, ${spiral.turn}`}, () => { stop(); pick(i); });
+      {"aria-label": `Test spiral ${i + 1}, ${spiral.turn}`, title: `Test spiral ${i + 1}, ${spiral.turn}`}, () => {
+        stop();
+        pick(i);
+      });
   });
-  const sample = (colour, width, dash) => kit.svg("svg", {viewBox: "0 0 30 10", "aria-hidden": "true"},
-    kit.svg("line", {x1: 1, x2: 29, y1: 5, y2: 5, "stroke-width": width, "stroke-dasharray": dash, style: `stroke:${colour}`}));
-  const toggle = (id, name, line) => {
-    const number = kit.el("b"), node = kit.button([line, kit.el("span", {}, name), number], {"aria-pressed": "true"}, () => {
-      shown[id] = !shown[id];
-      node.setAttribute("aria-pressed", shown[id]);
-      update(false);
-    });
-    return {node, number};
-  };
-  const rows = {
-    truth: toggle("truth", "True curve", sample("color-mix(in srgb,currentColor 55%,transparent)", 1.75, "")),
-    ...Object.fromEntries(models.map(m => [m.id, toggle(m.id, m.name, sample(m.colour, m.width, m.dash))]))};
-  const dot = filled => kit.svg("svg", {viewBox: "0 0 10 10", "aria-hidden": "true"}, kit.svg("circle", {cx: 5, cy: 5, r: 3.6,
+  const truth = {id: "truth", name: "True curve", colour: "color-mix(in srgb,currentColor 55%,transparent)",
+    width: 1.75};
+  const head = ["show", "RMSE on the hidden points"];
+  const legend = kit.legend({rows: [...models, truth], shown, head, change: () => update(false)});
+  const dot = filled => kit.svg("svg", {viewBox: "0 0 10 10", "aria-hidden": "true"},
+    kit.svg("circle", {cx: 5, cy: 5, r: 3.6,
     style: filled ? "fill:currentColor" : "fill:none;stroke:currentColor;stroke-width:1.2"}));
   const louder = kit.button("errors ×10", {class: "romae-button", "aria-pressed": "false",
     title: "Draw the curves ten times as far from the true curve as they are"}, () => {
@@ -81,31 +58,33 @@ function explorable(root, data, kit) {
   const seen = kit.el("span"), unseen = kit.el("span");
   const slider = kit.slider({label: "Observed", min: 0, max: last, value: k, format: i => `${counts[i]} of ${total}`,
     describe: i => `${counts[i]} of ${total} points`, change: i => { stop(); observe(i); }});
-  const icon = d => kit.svg("svg", {viewBox: "0 0 10 10", "aria-hidden": "true"}, kit.svg("path", {d}));
-  const play = kit.button("", {class: "romae-button"}, () => playing ? stop() : start());
+  const play = kit.playButton(() => playing ? stop() : start());
   const plot = kit.el("div", {class: "sp-plot"}), curve = kit.el("div", {class: "sp-curve"});
   root.append(kit.el("div", {class: "sp-split"},
     plot,
-    kit.el("div", {class: "romae-row sp-controls"}, play, slider.node),
+    kit.el("div", {class: "romae-row sp-controls"}, play.node, slider.node),
     kit.el("div", {class: "sp-side"},
       kit.el("div", {class: "sp-picks", role: "group", "aria-label": "Test spiral"}, ...thumbnails),
       kit.el("div", {class: "sp-legend"},
-        kit.el("div", {class: "sp-head romae-faint"}, kit.el("span", {}, "show"), kit.el("span", {}, "RMSE on the hidden points")),
-        rows.romae.node, rows.bayes.node, rows.truth.node,
-        kit.el("div", {class: "sp-points"}, kit.el("span", {}, dot(true), seen), kit.el("span", {}, dot(false), unseen), louder)),
+        legend.node,
+        kit.el("div", {class: "sp-points"}, kit.el("span", {}, dot(true), seen), kit.el("span", {}, dot(false), unseen),
+          louder)),
       curve)));
 
-  // --- the spiral -----------------------------------------------------------------------------------------------------
+  // --- the spiral ----------------------------------------------------------------------------------------------------
   function extent(points, axis) { const v = points.map(p => p[axis]); return [Math.min(...v), Math.max(...v)]; }
   const main = kit.svg("svg", {role: "img", style: "overflow:hidden"});
   plot.append(main);
   let place, radius;  // from data to pixels
-  const layer = {grid: kit.svg("g"), hidden: kit.svg("g"), truth: kit.svg("path"), bayes: kit.svg("path"), romae: kit.svg("path"), seen: kit.svg("g")};
+  const layer = {grid: kit.svg("g"), hidden: kit.svg("g"), truth: kit.svg("path"), bayes: kit.svg("path"),
+    romae: kit.svg("path"), seen: kit.svg("g")};
   const warning = kit.text(8, 18, "errors drawn ×10", {class: "romae-faint"});
   main.append(...Object.values(layer), warning);
-  kit.set(layer.truth, {fill: "none", "stroke-width": 1.75, style: "stroke:color-mix(in srgb,currentColor 50%,transparent)"});
+  kit.set(layer.truth, {fill: "none", "stroke-width": 1.75,
+    style: "stroke:color-mix(in srgb,currentColor 50%,transparent)"});
   for (const m of models)
-    kit.set(layer[m.id], {fill: "none", "stroke-width": m.width, "stroke-dasharray": m.dash, "stroke-linejoin": "round", "stroke-linecap": m.dash ? "butt" : "round", style: `stroke:${m.colour}`});
+    kit.set(layer[m.id], {fill: "none", "stroke-width": m.width, "stroke-dasharray": m.dash, "stroke-linejoin": "round",
+      "stroke-linecap": m.dash ? "butt" : "round", style: `stroke:${m.colour}`});
   let points = [];
 
   function drawMain(width) {
@@ -114,17 +93,25 @@ function explorable(root, data, kit) {
     const zoom = Math.min((width - 2 * pad) / (x1 - x0), (height - 2 * pad) / (y1 - y0));
     place = ([x, y]) => [width / 2 + zoom * (x - (x0 + x1) / 2), height / 2 - zoom * (y - (y0 + y1) / 2)];
     radius = width < 340 ? 3 : 3.6;
-    kit.set(main, {viewBox: `0 0 ${width} ${height}`, height});
+    kit.frame(main, width, height);
     // A faint grid stands in for axes; one bar says how wide its squares are.
-    const unit = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20].find(u => u * zoom >= 44) ?? 50, faint = {style: "stroke:currentColor", "stroke-opacity": 0.09};
+    const unit = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20].find(u => u * zoom >= 44) ?? 50,
+      faint = {style: "stroke:currentColor", "stroke-opacity": 0.09};
     const multiples = (middle, pixels) => {
       const reach = pixels / zoom / 2, first = Math.ceil((middle - reach) / unit);
       return Array.from({length: Math.floor((middle + reach) / unit) - first + 1}, (_, i) => (first + i) * unit);
     };
     const grid = [
-      ...multiples((x0 + x1) / 2, width).map(x => { const [px] = place([x, 0]); return kit.svg("line", {x1: px, x2: px, y1: 0, y2: height, ...faint}); }),
-      ...multiples((y0 + y1) / 2, height).map(y => { const [, py] = place([0, y]); return kit.svg("line", {y1: py, y2: py, x1: 0, x2: width, ...faint}); }),
-      kit.svg("path", {d: `M8 ${height - 12}v4h${(unit * zoom).toFixed(1)}v-4`, fill: "none", style: "stroke:currentColor", "stroke-opacity": 0.6}),
+      ...multiples((x0 + x1) / 2, width).map(x => {
+        const [px] = place([x, 0]);
+        return kit.svg("line", {x1: px, x2: px, y1: 0, y2: height, ...faint});
+      }),
+      ...multiples((y0 + y1) / 2, height).map(y => {
+        const [, py] = place([0, y]);
+        return kit.svg("line", {y1: py, y2: py, x1: 0, x2: width, ...faint});
+      }),
+      kit.svg("path", {d: `M8 ${height - 12}v4h${(unit * zoom).toFixed(1)}v-4`, fill: "none",
+        style: "stroke:currentColor", "stroke-opacity": 0.6}),
       kit.text(8 + unit * zoom / 2, height - 13, String(unit), {"text-anchor": "middle", class: "romae-faint"})];
     layer.grid.replaceChildren(...grid);
     layer.truth.setAttribute("d", kit.path(clean.map(place)));
@@ -133,13 +120,15 @@ function explorable(root, data, kit) {
     draw(now);
   }
 
-  // --- error against the number of points --------------------------------------------------------------------------------
+  // --- error against the number of points ----------------------------------------------------------------------------
   const graph = kit.svg("svg", {}), handle = kit.svg("g", {class: "sp-handle"});
   curve.append(graph);
   const describe = i => `${counts[i]} of ${total} points`;
-  const showHandle = kit.handle(handle, {label: "Observed points", min: 0, max: last, step: 1, page: 3, value: () => k, describe, to: i => { stop(); observe(i); }});
+  const showHandle = kit.handle(handle, {label: "Observed points", min: 0, max: last, step: 1, page: 3, value: () => k,
+    describe, to: i => { stop(); observe(i); }});
   let across, up, bottom;
-  const nearest = pixel => counts.reduce((best, n, i) => Math.abs(across(n) - pixel) < Math.abs(across(counts[best]) - pixel) ? i : best, 0);
+  const nearest = pixel =>
+    counts.reduce((best, n, i) => Math.abs(across(n) - pixel) < Math.abs(across(counts[best]) - pixel) ? i : best, 0);
   const slide = {start: x => { stop(); observe(nearest(x)); }, move: x => observe(nearest(x))};
   const zone = kit.svg("rect", {fill: "transparent", style: "cursor:pointer"});
   kit.drag(zone, graph, slide);
@@ -152,23 +141,18 @@ function explorable(root, data, kit) {
     const low = Math.min(...all) / 1.25, high = Math.max(...all) * 1.25;
     across = kit.linear([0, total], [left, right]);
     up = kit.log([low, high], [bottom, top]);
-    kit.set(graph, {viewBox: `0 0 ${width} ${height}`, height});
-    const parts = [kit.text(left - 6, 12, "RMSE", {"text-anchor": "end", class: "romae-faint"})];
-    const decades = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10].filter(v => v >= low && v <= high);
-    for (const v of decades) parts.push(
-      kit.svg("line", {x1: left, x2: right, y1: up(v), y2: up(v), style: "stroke:currentColor", "stroke-opacity": 0.11}),
-      kit.text(left - 6, up(v) + 4, String(v), {"text-anchor": "end"}));
-    parts.push(kit.svg("line", {x1: left, x2: right, y1: bottom, y2: bottom, style: "stroke:currentColor", "stroke-opacity": 0.45}));
-    for (const n of kit.ticks(0, total, 5)) parts.push(kit.text(across(n), bottom + 16, String(n), {"text-anchor": "middle"}));
-    parts.push(kit.text((left + right) / 2, height - 6, "observed points", {"text-anchor": "middle", class: "romae-faint"}));
+    kit.frame(graph, width, height);
+    const parts = kit.axes({left, right, top, bottom}, {
+      y: {scale: up, label: "RMSE"}, x: {scale: across, line: true, label: "observed points"}});
     parts.push(
-      kit.svg("line", {x1: left, x2: right, y1: up(spiral.noise), y2: up(spiral.noise), "stroke-dasharray": "1.5 4", "stroke-linecap": "round", "stroke-width": 1.5, style: "stroke:currentColor", "stroke-opacity": 0.75}),
+      kit.rule(left, up(spiral.noise), right, up(spiral.noise), 0.75,
+        {"stroke-dasharray": "1.5 4", "stroke-linecap": "round", "stroke-width": 1.5}),
       kit.text(right, up(spiral.noise) + 14, "noise of a point", {"text-anchor": "end", class: "romae-faint"}));
     for (const m of [...models].reverse()) {
       const line = spiral[m.id + "Rmse"].map((v, i) => v > 0 ? [across(counts[i]), up(v)] : null).filter(Boolean);
       parts.push(kit.svg("g", {class: "sp-" + m.id, style: shown[m.id] ? "" : "display:none"},
-        kit.svg("path", {d: kit.path(line), fill: "none", "stroke-width": m.width - 0.5, "stroke-dasharray": m.dash, style: `stroke:${m.colour}`}),
-        ...line.map(([cx, cy]) => kit.svg("circle", {cx, cy, r: 2.1, style: `fill:${m.colour}`}))));
+        kit.curve(line, m.colour, m.width - 0.5, m.dash),
+        ...line.map(([cx, cy]) => kit.dot(cx, cy, 2.1, m.colour))));
     }
     kit.set(zone, {x: left - 8, y: top, width: right - left + 16, height: bottom - top + 20});
     graph.replaceChildren(...parts, zone, handle);
@@ -176,17 +160,13 @@ function explorable(root, data, kit) {
   }
   function drawHandle() {
     if (!across) return;
-    const x = across(counts[k]), spiral = spirals[s];
-    const rings = models.filter(m => shown[m.id] && spiral[m.id + "Rmse"][k] > 0).map(m =>
-      kit.svg("circle", {cx: x, cy: up(spiral[m.id + "Rmse"][k]), r: 4.6, style: `fill:${m.colour};stroke:currentColor`, "stroke-width": 1.2}));
-    handle.replaceChildren(
-      kit.svg("rect", {x: x - 14, y: 20, width: 28, height: bottom - 4, fill: "transparent"}),
-      kit.svg("line", {x1: x, x2: x, y1: 20, y2: bottom, style: "stroke:currentColor", "stroke-width": 1.3}),
-      kit.svg("path", {d: `M${x} ${bottom - 5}l7 8h-14z`, style: "fill:currentColor"}), ...rings);
+    const seen = models.map(m => [m, spirals[s][m.id + "Rmse"][k]]).filter(([m, error]) => shown[m.id] && error > 0);
+    handle.replaceChildren(...kit.marker(across(counts[k]), 20, bottom,
+      seen.map(([m, error]) => [up(error), m.colour])));
     showHandle(k);
   }
 
-  // --- state ------------------------------------------------------------------------------------------------------------
+  // --- state ---------------------------------------------------------------------------------------------------------
   const drawn = id => exaggerate === 1 ? spirals[s][id][k] : spirals[s][id][k].map(([x, y], i) => {
     const [cx, cy] = spirals[s].clean[i];
     return [cx + exaggerate * (x - cx), cy + exaggerate * (y - cy)];
@@ -215,25 +195,29 @@ function explorable(root, data, kit) {
     for (const g of [layer.seen, layer.hidden]) g.replaceChildren(...[...g.children].filter(c => points.includes(c)));
   }
   function update(moving) {
-    const spiral = spirals[s], goal = {romae: drawn("romae"), bayes: drawn("bayes")}, from = now, before = Math.max(shownCount, 0);
+    const spiral = spirals[s], goal = {romae: drawn("romae"), bayes: drawn("bayes")}, from = now,
+      before = Math.max(shownCount, 0);
     const blend = (a, b, t) => t >= 1 ? b : a.map(([x, y], i) => [x + t * (b[i][0] - x), y + t * (b[i][1] - y)]);
     tween(t => {
       draw({romae: blend(from.romae, goal.romae, t), bayes: blend(from.bayes, goal.bayes, t)});
       reveal(Math.round(before + t * (counts[k] - before)));
     }, moving);
-    for (const m of models) rows[m.id].number.textContent = digits(spiral[m.id + "Rmse"][k]);
+    for (const m of models) legend.write(m.id, digits(spiral[m.id + "Rmse"][k]));
     seen.textContent = `${counts[k]} observed`;
     unseen.textContent = `${total - counts[k]} hidden`;
     thumbnails.forEach((button, i) => button.setAttribute("aria-pressed", i === s));
     slider.set(k);
-    play.replaceChildren(icon(playing ? "M1 0h3v10h-3zM6 0h3v10h-3z" : "M1 0l9 5l-9 5z"), kit.el("span", {}, playing ? "Pause" : "Reveal"));
-    play.setAttribute("aria-label", playing ? "Pause" : "Reveal the points one by one");
-    for (const m of models) for (const g of graph.querySelectorAll(".sp-" + m.id)) g.style.display = shown[m.id] ? "" : "none";
+    play.show(playing !== null, "Reveal");
+    play.node.setAttribute("aria-label", playing ? "Pause" : "Reveal the points one by one");
+    for (const m of models) for (const g of graph.querySelectorAll(".sp-" + m.id)) g.style.display = shown[m.id] ? ""
+      : "none";
     drawHandle();
     const errors = models.map(m => `${m.name} ${digits(spiral[m.id + "Rmse"][k])}`).join(", ");
-    main.setAttribute("aria-label", `Test spiral ${s + 1}, ${spiral.turn}, ${counts[k]} of ${total} noisy points observed.`);
+    main.setAttribute("aria-label",
+      `Test spiral ${s + 1}, ${spiral.turn}, ${counts[k]} of ${total} noisy points observed.`);
     announce(`Spiral ${s + 1}, ${counts[k]} of ${total} points observed. RMSE on the hidden points: ${errors}.`);
-    kit.state({spiral: s + 1, turn: spiral.turn, observed: counts[k], hidden: total - counts[k], playing: playing !== null, shown: {...shown}, exaggerate,
+    kit.state({spiral: s + 1, turn: spiral.turn, observed: counts[k], hidden: total - counts[k],
+      playing: playing !== null, shown: {...shown}, exaggerate,
       rmse_romae: digits(spiral.romaeRmse[k]), rmse_bayes: digits(spiral.bayesRmse[k])});
   }
   function observe(i) {

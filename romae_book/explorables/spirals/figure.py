@@ -10,10 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...experiments.spirals.experiment import Spirals
-from ...lab.runs import runs_of
-from ...palette import PALETTE
-from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, figure
+from ..explorable import Drawable, Explorable, checked, figure_of_runs, runs_in
 
 SCRIPT = Path(__file__).with_suffix(".js")
 MODELS = ("romae", "bayes")
@@ -47,44 +44,6 @@ def payload(arrays: Mapping[str, np.ndarray]) -> dict:
     return {"scale": SCALE, "counts": counts.tolist(), "spirals": spirals}
 
 
-def spiral_rmse(data: dict, spiral: int, k: int, model: str) -> float:
-    """RMSE of "romae" or "bayes" on one spiral against the clean curve, over both coordinates of the points that are
-    hidden when data["counts"][k] are observed; NaN where none is hidden. The page computes the same number."""
-    chosen = data["spirals"][spiral]
-    error = np.reshape(chosen[model][k], (-1, 2)) / data["scale"]
-    hidden = chosen["order"][data["counts"][k] :]
-    return float(np.sqrt(np.mean(error[hidden] ** 2))) if hidden else float("nan")
-
-
-def still(data: dict, k: int, spiral: int = 0) -> str:
-    """The opening view as an SVG string: truth, points, both interpolations of one spiral."""
-    chosen, count, (width, height, edge) = data["spirals"][spiral], data["counts"][k], (700, 400, 24)
-    clean, noisy = (np.reshape(chosen[name], (-1, 2)) / data["scale"] for name in ("clean", "noisy"))
-    low, high = np.minimum(clean, noisy).min(0), np.maximum(clean, noisy).max(0)
-    zoom = (height - 2 * edge) / max(high - low)
-
-    def place(points: np.ndarray) -> list[tuple[float, float]]:
-        return [(edge + zoom * (x - low[0]), height - edge - zoom * (y - low[1])) for x, y in points]
-
-    left, dots = width - 240, place(noisy)
-    body = svg.label(left, 60, f"{count} of {len(clean)} points observed", font_weight=600)
-    body += "".join(svg.tag("circle", cx=dots[i][0], cy=dots[i][1], r=3, fill="none", stroke="#999")
-                    for i in chosen["order"][count:])
-    for y, name, model, colour, dash in (
-        (138, "true curve", None, "#999", "none"),
-        (114, "Bayes-optimal", "bayes", PALETTE["vermillion"][0], "6 4"),
-        (90, "RoMAE", "romae", PALETTE["blue"][0], "none"),
-    ):
-        points = clean + np.reshape(chosen[model][k], (-1, 2)) / data["scale"] if model else clean
-        error = f", RMSE {spiral_rmse(data, spiral, k, model):.4f}" if model else ""
-        for path in (place(points), [(left, y - 4), (left + 26, y - 4)]):
-            body += svg.line(path, stroke=colour, stroke_width=2.3, stroke_dasharray=dash)
-        body += svg.label(left + 34, y, name + error)
-    body += "".join(svg.tag("circle", cx=dots[i][0], cy=dots[i][1], r=3.4, fill="#222")
-                    for i in chosen["order"][:count])
-    return svg.picture(width, height, body)
-
-
 def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable:
     """The figure from the arrays that `payload` describes; `source` says in the caption where they come from."""
     data = payload(arrays)
@@ -94,7 +53,6 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
         name="spirals",
         script=SCRIPT,
         data=data,
-        fallback=still(data, data["start"]),
         title="How few points does it take to see a spiral?",
         caption="Drag the slider to choose how many noisy points the model sees; it has to fill in the others. "
         "In training it always saw 30; away from that number, in either direction, it gets worse on average. "
@@ -103,17 +61,14 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     )
 
 
-@figure("spirals")
-def from_results(root: Path | None = None) -> Explorable:
+@figure_of_runs(
+    "spirals", "Spirals", COMMAND, runs_in([Spirals.best(), Spirals.paper()])
+)
+def from_runs(runs: list[Drawable], root: Path | None) -> Explorable:
     """The figure from the first seed of the preset "best", else of "paper"."""
-
-    def draw(runs: list[Drawable]) -> Explorable:
-        ((record, arrays),) = runs
-        source = (
-            f"Recorded run: preset {record.preset}, seed {record.seed}, RMSE {record.metrics['rmse_clean']:.4f} "
-            f"over its whole test set; to repeat it: {record.command}."
-        )
-        return explorable(arrays, source)
-
-    runs = [*runs_of(Spirals.best(), root), *runs_of(Spirals.paper(), root)]
-    return drawn("spirals", "Spirals", COMMAND, [runs], draw, root)
+    ((record, arrays),) = runs
+    source = (
+        f"Recorded run: preset {record.preset}, seed {record.seed}, RMSE {record.metrics['rmse_clean']:.4f} "
+        f"over its whole test set; to repeat it: {record.command}."
+    )
+    return explorable(arrays, source)

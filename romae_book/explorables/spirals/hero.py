@@ -8,19 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from romae_lite.model import RoMAE, interpolate
-from romae_lite.tokens import Tokens
+from romae_lite.model import RoMAE
 
-from ...experiments.spirals.arrays import COUNTS, WEIGHTS  # noqa: F401
-from ...experiments.spirals.data import GRID, NOISE, A, B, generate
+from ...experiments.spirals.arrays import COUNTS
+from ...experiments.spirals.data import GRID, NOISE, A, B
 from ...lab.records import Record, from_arrays
-from ...palette import PALETTE
 from ...paper.counts import MODELS, always_thirty, runs
-from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, figure
-from ..weights import packed, unpacked
+from ..explorable import Drawable, Explorable, checked, figure_of_runs
+from ..weights import packed
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COMMAND = "python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2"
@@ -57,35 +53,6 @@ def payload(
     }
 
 
-def answers(data: dict, model: int, theta: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """What the page draws: RoMAE's curve at the angles `at` (M,), from points values (V, 2) at angles theta (V,)."""
-    seen = Tokens(
-        values=torch.tensor(values, dtype=torch.float32)[None],
-        positions=torch.tensor(theta * data["scale"], dtype=torch.float64)[None, :, None],
-    )
-    places = torch.tensor(at * data["scale"], dtype=torch.float64)[None, :, None]
-    return interpolate(unpacked(data["models"][model]), seen, places)[0].double().numpy()
-
-
-def still(data: dict) -> str:
-    """One spiral, twelve of its points and what the first model makes of them, as an SVG string."""
-    made = generate(8, np.random.default_rng(1), irregular=True)
-    s = int((~made.aux["clockwise"]).nonzero()[0])
-    theta, values = made.positions[s, ::6, 0].numpy(), made.values[s, ::6].double().numpy()
-    at = np.linspace(0, data["end"], 75)
-    curve = answers(data, 0, theta, values, at)
-    width, height, (x0, y0), zoom = 640, 380, (5, 0), 52
-    place = lambda points: [(200 + zoom * (x - x0), 190 - zoom * (y - y0)) for x, y in points]  # noqa: E731
-    body = svg.line(place(made.aux["clean"][s].numpy()), stroke="#999", stroke_width=1.75)
-    body += svg.line(place(curve), stroke=PALETTE["blue"][0], stroke_width=2.75)
-    body += "".join(svg.tag("circle", cx=x, cy=y, r=4.5, fill="#222") for x, y in place(values))
-    for i, (name, colour) in enumerate((("RoMAE", PALETTE["blue"][0]), ("true curve", "#999"))):
-        body += svg.line([(430, 60 + 26 * i), (460, 60 + 26 * i)], stroke=colour, stroke_width=2.5)
-        body += svg.label(470, 64 + 26 * i, name)
-    body += svg.label(430, 124, f"{len(theta)} noisy points observed")
-    return svg.picture(width, height, body)
-
-
 def explorable(
     models: Mapping[str, RoMAE], arrays: Mapping[str, Mapping[str, np.ndarray]], scale: float, source: str = "",
     thirty: dict | None = None,
@@ -96,7 +63,6 @@ def explorable(
         script=SCRIPT,
         needs=("romae",),
         data=data,
-        fallback=still(data),
         height=380,
         title="A model that reads points at any angle, and answers at any angle",
         caption="A point's position is its angle along the spiral, as time is in a series. Black: noisy points that "
@@ -112,25 +78,21 @@ def explorable(
     )
 
 
-@figure("hero")
-def from_results(root: Path | None = None) -> Explorable:
+@figure_of_runs("hero", "Spirals", COMMAND, lambda root: [runs(model, root) for model in MODELS])
+def from_runs(found: list[Drawable], root: Path | None) -> Explorable:
     """The figure from the first seed of the preset "page", and of the same with always 30 points, where it is there."""
-
-    def draw(found: list[Drawable]) -> Explorable:
-        named = dict(zip(MODELS, found, strict=False))
-        models = {name: model_of(*run) for name, run in named.items()}
-        first = found[0][0]
-        targets = "the clean curves" if first.config.get("targets") == "clean" else "the noisy points"
-        source = (
-            f"{first.parameters:,} weights; one run, {first.config['epochs']} × {first.config['n_train']:,} spirals "
-        )
-        source += f"with {targets} as targets; {first.config['n_test']:,} test spirals; "
-        thirty = always_thirty(root)
-        if thirty:
-            source += f"dots: {thirty['which']} model that always saw 30 points ({thirty['on']}); "
-        source += f"to repeat it: {first.command}."
-        scale = first.planned.build().scale
-        arrays = {name: arrays for name, (_, arrays) in named.items()}
-        return explorable(models, arrays, scale, source, thirty)
-
-    return drawn("hero", "Spirals", COMMAND, [runs(model, root) for model in MODELS], draw, root)
+    named = dict(zip(MODELS, found, strict=False))
+    models = {name: model_of(*run) for name, run in named.items()}
+    first = found[0][0]
+    targets = "the clean curves" if first.config.get("targets") == "clean" else "the noisy points"
+    source = (
+        f"{first.parameters:,} weights; one run, {first.config['epochs']} × {first.config['n_train']:,} spirals "
+    )
+    source += f"with {targets} as targets; {first.config['n_test']:,} test spirals; "
+    thirty = always_thirty(root)
+    if thirty:
+        source += f"dots: {thirty['which']} model that always saw 30 points ({thirty['on']}); "
+    source += f"to repeat it: {first.command}."
+    scale = first.planned.build().scale
+    arrays = {name: arrays for name, (_, arrays) in named.items()}
+    return explorable(models, arrays, scale, source, thirty)

@@ -14,15 +14,11 @@ import torch
 
 from romae_lite.model import RoMAE
 
-from ...experiments.synthetic.data import GRIDS, NOISE, SHARPNESS, generate, weights
+from ...experiments.synthetic.data import GRIDS, NOISE, SHARPNESS, generate
 from ...experiments.synthetic.experiment import Synthetic
-from ...experiments.synthetic.rivals import posterior
 from ...lab.records import Record
-from ...lab.runs import runs_of
-from ...palette import PALETTE
-from .. import svg
-from ..explorable import Drawable, Explorable, drawn, figure
-from ..weights import packed, predicted
+from ..explorable import Drawable, Explorable, figure_of_runs, runs_in
+from ..weights import packed
 
 SCRIPT = Path(__file__).with_suffix(".js")
 GRID = "from-zero"  # the one that the page knows
@@ -55,47 +51,6 @@ def payload(models: Sequence[Model], start: int = 7, observed: int = 5, asked: i
     }
 
 
-def shown(data: dict, number: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """A series of the page: (clean, noisy, the order in which points are observed)."""
-    one = data["series"][number]
-    return weights(np.array(data["t"]), GRID) @ one["heights"], np.array(one["noisy"]), one["order"]
-
-
-def romae(data: dict, observed: list[int], noisy: np.ndarray) -> np.ndarray:
-    """What the first model says of the grid's other points, in order."""
-    hidden, first = np.setdiff1d(np.arange(len(noisy)), observed), data["units"][0]
-    positions = np.array(data["t"])[:, None] * first["unit"]
-    return predicted(first["model"], noisy[:, None], positions, hidden)[:, 0]
-
-
-def still(data: dict) -> str:
-    """The opening view as an SVG string."""
-    width, height = 700, 380
-    clean, noisy, order = shown(data, data["start"])
-    observed = sorted(order[: data["observed"]])
-    seen = np.isin(np.arange(len(clean)), observed)
-    mean, variance = (found[0] for found in posterior(noisy[None], seen[None], GRID))
-    sd, hidden = np.sqrt(variance), np.flatnonzero(~seen)
-    place = lambda i, value: (30 + i * 640 / 49, 170 - 50 * value)  # noqa: E731
-    curve = lambda values, index=range(50): [place(i, v) for i, v in zip(index, values, strict=True)]  # noqa: E731
-    orange, blue = PALETTE["vermillion"][0], PALETTE["blue"][0]
-    ring = "L".join(f"{x:.1f} {y:.1f}" for x, y in [*curve(mean + 2 * sd), *curve(mean - 2 * sd)[::-1]])
-    body = svg.tag("path", d=f"M{ring}Z", fill=orange, fill_opacity=0.15)
-    body += svg.line(curve(clean), stroke="#999", stroke_width=1.75)
-    body += svg.line(curve(mean), stroke=orange, stroke_width=2.25, stroke_dasharray="7 4")
-    body += svg.line(curve(romae(data, observed, noisy), hidden), stroke=blue, stroke_width=2.75)
-    for i in observed:
-        x, y = place(i, noisy[i])
-        body += svg.tag("circle", cx=x, cy=y, r=5.5, fill="#222")
-    for x, name, colour, dash in (
-        (30, "true curve", "#999", "none"), (170, "Gaussian process, two standard deviations", orange, "7 4"),
-        (500, "RoMAE", blue, "none"),
-    ):
-        body += svg.line([(x, 352), (x + 26, 352)], stroke=colour, stroke_width=2.3, stroke_dasharray=dash)
-        body += svg.label(x + 34, 356, name)
-    return svg.picture(width, height, body)
-
-
 def explorable(models: Sequence[Model], source: str = "", **opening: int) -> Explorable:
     """The figure of models and the settings they were made with; `source` names their records. opening: see
     `payload`."""
@@ -105,7 +60,6 @@ def explorable(models: Sequence[Model], source: str = "", **opening: int) -> Exp
         script=SCRIPT,
         needs=("romae",),
         data=data,
-        fallback=still(data),
         height=340,
         title="Where would you look?",
         caption="Black: observed points, to be dragged. Orange, dashed: the Gaussian process that knows how the series "
@@ -123,23 +77,21 @@ def model_of(record: Record, arrays: Mapping[str, np.ndarray]) -> RoMAE:
     return model.eval()
 
 
-@figure("synthetic")
-def from_results(root: Path | None = None, **opening: int) -> Explorable:
+UNITS = [Synthetic.mini()], [Synthetic.mini().replace(position_scale=1.0)]
+
+
+@figure_of_runs("synthetic", "Synthetic series", COMMAND, runs_in(*UNITS))
+def from_runs(runs: list[Drawable], root: Path | None) -> Explorable:
     """The figure from the first seed of the preset "mini", and of the same in the paper's unit where it is recorded."""
-
-    def draw(runs: list[Drawable]) -> Explorable:
-        said = [
-            f"{r.metrics['mse_clean']:.4f} with times × {r.planned.build().scale:g} (Gaussian process "
-            f"{r.metrics['mse_clean_gp']:.4f})"
-            for r, _ in runs
-        ]
-        record = runs[0][0]
-        source = (
-            f"Recorded runs of {record.parameters:,} weights; mean squared error to the true curve, over a whole test "
-            f"set: {'; '.join(said)}. To repeat: {record.command}."
-        )
-        models = [(model_of(one, arrays), one.planned.build()) for one, arrays in runs]
-        return explorable(models, source, **opening)
-
-    groups = [runs_of(Synthetic.mini(), root), runs_of(Synthetic.mini().replace(position_scale=1.0), root)]
-    return drawn("synthetic", "Synthetic series", COMMAND, groups, draw, root)
+    said = [
+        f"{r.metrics['mse_clean']:.4f} with times × {r.planned.build().scale:g} (Gaussian process "
+        f"{r.metrics['mse_clean_gp']:.4f})"
+        for r, _ in runs
+    ]
+    record = runs[0][0]
+    source = (
+        f"Recorded runs of {record.parameters:,} weights; mean squared error to the true curve, over a whole test "
+        f"set: {'; '.join(said)}. To repeat: {record.command}."
+    )
+    models = [(model_of(one, arrays), one.planned.build()) for one, arrays in runs]
+    return explorable(models, source)

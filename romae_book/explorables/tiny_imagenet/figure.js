@@ -1,11 +1,12 @@
 // A masked autoencoder of pictures in the page: hide patches by drawing over them, and see what it paints there.
 function explorable(root, data, kit) {
-  const model = romae.load(data.model), {grid, side} = data, total = grid * grid, size = grid * side, announce = kit.announcer(root);
+  const model = romae.load(data.model), {grid, side} = data, total = grid * grid, size = grid * side,
+    announce = kit.announcer(root);
   const channels = list => list.map((v, j) => (v / 255 - data.mean[j % 3]) / data.deviation[j % 3]);
   const pictures = data.pictures.map(({name, pixels}) => ({name, pixels, values: pixels.map(channels)}));
   let k = 0, seed = 1, hidden = new Set(data.hidden), cursor = 0, brush = true;
 
-  // --- the model, and a painter without one -----------------------------------------------------------------------------
+  // --- the model, and a painter without one --------------------------------------------------------------------------
   function paint() {
     const found = romae.predict(model, pictures[k].values, data.positions, hidden);
     return Object.fromEntries(Object.entries(found).map(([i, list]) =>
@@ -28,9 +29,10 @@ function explorable(root, data, kit) {
     return sum / count;
   };
 
-  // --- masks --------------------------------------------------------------------------------------------------------------
+  // --- masks ---------------------------------------------------------------------------------------------------------
   function draw(count) {
-    const next = kit.random(seed), noise = Array.from({length: total}, (_, i) => [next(), i]).sort((a, b) => a[0] - b[0]);
+    const next = kit.random(seed), noise = Array.from({length: total},
+      (_, i) => [next(), i]).sort((a, b) => a[0] - b[0]);
     hidden = new Set(noise.slice(0, count).map(([, i]) => i));
   }
   function put(i, hide) {  // one to show and one to hide stay
@@ -39,42 +41,35 @@ function explorable(root, data, kit) {
     return true;
   }
 
-  // --- controls -----------------------------------------------------------------------------------------------------------
-  root.append(kit.el("style", {}, `
-    .romae-explorable .mp-picks{display:flex;flex-wrap:wrap;gap:.35rem;margin:0 0 .6rem}
-    .romae-explorable .mp-picks button{width:48px;height:48px;padding:4px}
-    .romae-explorable .mp-picks button[aria-pressed=true]{border-color:currentColor;box-shadow:inset 0 0 0 1px currentColor}
-    .romae-explorable .mp-panels{display:grid;gap:.3rem 1rem;grid-template-columns:repeat(3,minmax(0,1fr));max-width:720px;align-items:end}
-    @container (max-width:480px){.romae-explorable .mp-panels{gap:.5rem .6rem;grid-template-columns:repeat(2,minmax(0,1fr))}.romae-explorable .mp-panels>:first-child{grid-column:1/-1}}
-    .romae-explorable .mp-panels p{margin:0 0 .2rem;font-size:.86em;line-height:1.25}
-    .romae-explorable .mp-view{position:relative;border-radius:6px;line-height:0}
-    .romae-explorable .mp-view canvas,.romae-explorable .mp-picks canvas{width:100%;height:auto;image-rendering:pixelated;border-radius:4px}
-    .romae-explorable .mp-view svg{position:absolute;inset:0;height:100%}
-    .romae-explorable .mp-board{cursor:crosshair}
-    .romae-explorable .mp-board:focus-visible{outline:2.5px solid var(--romae-blue);outline-offset:3px}
-    .romae-explorable .mp-mark{stroke:var(--romae-vermillion)}.romae-explorable .mp-board:not(:focus) .mp-mark{display:none}
-    .romae-explorable .mp-facts{margin:.5rem 0 0;font-size:.93em;font-variant-numeric:tabular-nums;min-height:2.8em}`));
+  // --- controls ------------------------------------------------------------------------------------------------------
   const view = words => {
-    const canvas = kit.el("canvas", {width: size, height: size}), over = kit.svg("svg", {viewBox: `0 0 ${size} ${size}`});
+    const canvas = kit.el("canvas", {width: size, height: size}),
+      over = kit.svg("svg", {viewBox: `0 0 ${size} ${size}`});
     return {words, canvas, over, node: kit.el("div", {class: "mp-view"}, canvas, over)};
   };
   const views = ["what the encoder gets", "what RoMAE paints", "the original"].map(view), [board] = views;
   views.slice(1).forEach(({over, words}) => kit.set(over, {role: "img", "aria-label": words}));
-  kit.set(board.over, {class: "mp-board", tabindex: 0, role: "group", "aria-label": "Patches: arrows move, space hides or shows"});
-  const picks = kit.el("div", {class: "mp-picks", role: "group", "aria-label": "Picture"}), facts = kit.el("p", {class: "mp-facts"});
-  const slider = kit.slider({label: "Hidden", min: 1, max: total - 1, value: hidden.size, format: v => `${v} of ${total} (${Math.round(100 * v / total)} %)`,
+  kit.set(board.over, {class: "mp-board", tabindex: 0, role: "group",
+    "aria-label": "Patches: arrows move, space hides or shows"});
+  const picks = kit.el("div", {class: "mp-picks", role: "group", "aria-label": "Picture"}),
+    facts = kit.el("p", {class: "mp-facts"});
+  const slider = kit.slider({label: "Hidden", min: 1, max: total - 1, value: hidden.size,
+    format: v => `${v} of ${total} (${Math.round(100 * v / total)} %)`,
     describe: v => `${v} of ${total} patches`, change: v => { draw(v); update(); }});
   // Masks with a shape: what is hidden in one piece is harder to paint than what has neighbours.
-  const shapes = {"the right half": (r, c) => c >= grid / 2, "a block": (r, c) => Math.max(Math.abs(r - (grid - 1) / 2), Math.abs(c - (grid - 1) / 2)) < grid / 4,
+  const shapes = {"the right half": (r, c) => c >= grid / 2, "a block": (r, c) => Math.max(Math.abs(r - (grid - 1) / 2),
+    Math.abs(c - (grid - 1) / 2)) < grid / 4,
     "every other patch": (r, c) => (r + c) % 2};
   const masks = Object.entries(shapes).map(([words, inside]) => kit.button(words, {class: "romae-button"}, () => {
     hidden = new Set([...Array(total).keys()].filter(i => inside(Math.floor(i / grid), i % grid)));
     update();
   }));
   const again = kit.button("draw again", {class: "romae-button"}, () => { seed++; draw(hidden.size); update(); });
-  root.append(picks, kit.el("div", {class: "mp-panels"}, ...views.map(v => kit.el("div", {}, kit.el("p", {class: "romae-faint"}, v.words), v.node))),
+  root.append(picks, kit.el("div", {class: "mp-panels"},
+    ...views.map(v => kit.el("div", {}, kit.el("p", {class: "romae-faint"}, v.words), v.node))),
     kit.el("div", {class: "romae-row"}, slider.node, again),
-    kit.el("div", {class: "romae-row", role: "group", "aria-label": "Hide"}, kit.el("span", {}, "Hide"), ...masks), facts);
+    kit.el("div", {class: "romae-row", role: "group", "aria-label": "Hide"}, kit.el("span", {}, "Hide"), ...masks),
+      facts);
 
   function fill(canvas, of) {  // of(patch) -> its numbers from 0 to 1, or null for nothing
     const pen = canvas.getContext("2d"), image = pen.createImageData(size, size);
@@ -82,7 +77,8 @@ function explorable(root, data, kit) {
       const list = of(i);
       if (!list) continue;
       for (let p = 0; p < side * side; p++) {
-        const x = i % grid * side + p % side, y = Math.floor(i / grid) * side + Math.floor(p / side), at = 4 * (y * size + x);
+        const x = i % grid * side + p % side, y = Math.floor(i / grid) * side + Math.floor(p / side),
+          at = 4 * (y * size + x);
         for (let c = 0; c < 3; c++) image.data[at + c] = Math.round(255 * list[3 * p + c]);
         image.data[at + 3] = 255;
       }
@@ -93,16 +89,23 @@ function explorable(root, data, kit) {
   picks.append(...pictures.map((picture, i) => {
     const canvas = kit.el("canvas", {width: size, height: size, "aria-hidden": "true"});
     fill(canvas, original(picture));
-    return kit.button(canvas, {"data-picture": i, "aria-label": picture.name, title: picture.name}, () => { k = i; update(); });
+    return kit.button(canvas, {"data-picture": i, "aria-label": picture.name, title: picture.name}, () => {
+      k = i;
+      update();
+    });
   }));
 
-  // --- hiding by hand -----------------------------------------------------------------------------------------------------
+  // --- hiding by hand ------------------------------------------------------------------------------------------------
   const under = (x, y) => {
-    const box = board.over.getBoundingClientRect(), at = (v, length) => kit.clamp(Math.floor(v / length * grid), 0, grid - 1);
+    const box = board.over.getBoundingClientRect(), at = (v, length) => kit.clamp(Math.floor(v / length * grid), 0,
+      grid - 1);
     return at(y, box.height) * grid + at(x, box.width);
   };
   const stroke = (x, y) => { cursor = under(x, y); if (put(cursor, brush)) update(); };
-  kit.drag(board.over, board.over, {start: (x, y) => { brush = !hidden.has(under(x, y)); stroke(x, y); }, move: stroke});
+  kit.drag(board.over, board.over, {start: (x, y) => {
+    brush = !hidden.has(under(x, y));
+    stroke(x, y);
+  }, move: stroke});
   board.over.addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const moves = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: grid, ArrowUp: -grid};
@@ -110,29 +113,36 @@ function explorable(root, data, kit) {
     else if (event.key in moves) { const to = cursor + moves[event.key]; if (to >= 0 && to < total) cursor = to; }
     else return;
     event.preventDefault();
-    update(`Row ${Math.floor(cursor / grid) + 1}, column ${cursor % grid + 1}, ${hidden.has(cursor) ? "hidden" : "visible"}. `);
+    update(`Row ${Math.floor(cursor / grid) + 1}, column ${cursor % grid + 1}, `
+      + `${hidden.has(cursor) ? "hidden" : "visible"}. `);
   });
 
-  // --- state --------------------------------------------------------------------------------------------------------------
-  const square = (i, attributes) => kit.svg("rect", {x: i % grid * side + 0.15, y: Math.floor(i / grid) * side + 0.15, width: side - 0.3, height: side - 0.3, rx: 0.5, ...attributes});
+  // --- state ---------------------------------------------------------------------------------------------------------
+  const square = (i, attributes) => kit.svg("rect", {x: i % grid * side + 0.15, y: Math.floor(i / grid) * side + 0.15,
+    width: side - 0.3, height: side - 0.3, rx: 0.5, ...attributes});
   function update(spoken = "") {
     const picture = pictures[k], found = paint();
     fill(board.canvas, i => hidden.has(i) ? null : original(picture)(i));
     fill(views[1].canvas, i => found[i] ?? original(picture)(i));
     fill(views[2].canvas, original(picture));
     const gone = [...hidden].sort((a, b) => a - b);
-    board.over.replaceChildren(...gone.map(i => square(i, {style: "fill:var(--romae-grey);fill-opacity:.24;stroke:currentColor;stroke-opacity:.35", "stroke-width": 0.12})),
+    board.over.replaceChildren(...gone.map(i => square(i,
+      {style: "fill:var(--romae-grey);fill-opacity:.24;stroke:currentColor;stroke-opacity:.35", "stroke-width": 0.12})),
       square(cursor, {class: "mp-mark", fill: "none", "stroke-width": 0.4}));
-    views[1].over.replaceChildren(...gone.map(i => square(i, {fill: "none", style: "stroke:var(--romae-blue);stroke-opacity:.5", "stroke-width": 0.12})));
+    views[1].over.replaceChildren(...gone.map(i => square(i,
+      {fill: "none", style: "stroke:var(--romae-blue);stroke-opacity:.5", "stroke-width": 0.12})));
     [...picks.children].forEach((node, i) => node.setAttribute("aria-pressed", i === k));
     slider.set(hidden.size);
-    const mse = error((i, j) => found[i][j]), blends = Object.fromEntries(gone.map(i => [i, blend(i)])), other = error((i, j) => blends[i][j % 3]);
-    facts.textContent = `${picture.name}. Mean squared error on the hidden patches, with colours from 0 to 1: RoMAE ${mse.toFixed(4)}, colours of the visible patches blended by distance ${other.toFixed(4)}.`;
-    announce(`${spoken}${hidden.size} of ${total} patches hidden, error ${mse.toFixed(4)}, blended ${other.toFixed(4)}.`);
+    const mse = error((i, j) => found[i][j]), blends = Object.fromEntries(gone.map(i => [i, blend(i)])),
+      other = error((i, j) => blends[i][j % 3]);
+    facts.textContent = `${picture.name}. Mean squared error on the hidden patches, with colours from 0 to 1: RoMAE `
+      + `${mse.toFixed(4)}, colours of the visible patches blended by distance ${other.toFixed(4)}.`;
+    announce(`${spoken}${hidden.size} of ${total} patches hidden, error ${mse.toFixed(4)}, blended `
+      + `${other.toFixed(4)}.`);
     kit.state({picture: k, hidden: gone, cursor, mse: +mse.toFixed(6), blended: +other.toFixed(6)});
   }
   kit.keep("patches", () => [...hidden].sort((a, b) => a - b).join("_"), text => {
-    const list = new Set(text.split("_").map(Number));
+    const list = new Set(text.split("_").map(kit.number));
     if (!list.size || list.size >= total || ![...list].every(i => Number.isInteger(i) && i >= 0 && i < total)) return;
     hidden = list;
     update();

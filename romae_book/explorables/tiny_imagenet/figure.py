@@ -4,22 +4,17 @@ The model travels with the figure, its weights in half precision, and the page r
 and knows no photographs.
 """
 
-import base64
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
-from PIL import Image
 
 from romae_lite.model import RoMAE
-from romae_lite.tokens import Tokens, unpatchify
+from romae_lite.tokens import Tokens
 
 from ...experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
-from .. import svg
 from ..explorable import Explorable, figure
-from ..weights import packed, predicted
+from ..weights import packed
 
 SCRIPT = Path(__file__).with_suffix(".js")
 
@@ -41,51 +36,10 @@ def source(exp: TinyImageNet, model: RoMAE, tokens: Tokens, names: Sequence[str]
     }
 
 
-def painted(data: dict, picture: int, hidden: Sequence[int]) -> tuple[np.ndarray, float, float]:
-    """What the page computes: pixels (N, P) from 0 to 1, with the hidden patches as the model paints them; the mean
-    squared error there, and that of `blended`."""
-    pixels = np.array(data["pictures"][picture]["pixels"]) / 255
-    repeat = pixels.shape[1] // 3
-    mean, deviation = (np.tile(data[name], repeat) for name in ("mean", "deviation"))
-    out, gone = pixels.copy(), sorted(hidden)
-    found = predicted(data["model"], (pixels - mean) / deviation, np.array(data["positions"]), gone)
-    out[gone] = (found * deviation + mean).clip(0, 1)
-    error = np.mean((out[gone] - pixels[gone]) ** 2)
-    return out, float(error), float(np.mean((blended(data, pixels, gone) - pixels[gone]) ** 2))
-
-
-def blended(data: dict, pixels: np.ndarray, gone: Sequence[int]) -> np.ndarray:
-    """A painter without a model: the mean colours of the visible patches, weighed by one over the squared distance.
-    (M, P)."""
-    positions, seen = np.array(data["positions"]), np.setdiff1d(np.arange(len(pixels)), gone)
-    weight = 1 / np.square(positions[gone, None] - positions[None, seen]).sum(-1)  # (M, V)
-    colour = pixels[seen].reshape(len(seen), -1, 3).mean(1)  # (V, 3)
-    return np.tile(weight @ colour / weight.sum(1, keepdims=True), pixels.shape[1] // 3)
-
-
 def first_mask(data: dict, share: float = 0.75) -> list[int]:
     """The patches that are hidden when the figure opens."""
     n = data["grid"] ** 2
     return sorted(sorted(range(n), key=lambda i: (i + 1) * 0.6180339887 % 1)[: round(share * n)])
-
-
-def still(data: dict) -> str:
-    """The opening view: a picture, what is left of it, what the model paints."""
-    hidden, side, grid = first_mask(data), data["side"], data["grid"]
-    whole = np.array(data["pictures"][0]["pixels"]) / 255
-    left = whole.copy()
-    left[hidden] = 0.86
-    body = ""
-    for k, (words, pixels) in enumerate((
-        ("what the encoder gets", left), ("what RoMAE paints", painted(data, 0, hidden)[0]), ("the original", whole),
-    )):
-        square = unpatchify(torch.from_numpy(pixels)[None], (side, side), (grid * side, grid * side))[0]
-        packed_, size = io.BytesIO(), 192
-        Image.fromarray((255 * square.numpy()).round().astype(np.uint8)).resize((size, size), 0).save(packed_, "PNG")
-        address = "data:image/png;base64," + base64.b64encode(packed_.getvalue()).decode()
-        body += svg.label(16 + 212 * k, 24, words)
-        body += svg.tag("image", x=16 + 212 * k, y=34, width=size, height=size, href=address)
-    return svg.picture(650, 240, body)
 
 
 @figure("masked_picture")
@@ -96,7 +50,6 @@ def explorable(data: dict, note: str = "") -> Explorable:
         script=SCRIPT,
         needs=("romae",),
         data=data | {"hidden": first_mask(data)},
-        fallback=still(data),
         height=300,
         title="Paint over a picture",
         caption="Draw over the first picture with pointer or finger to hide patches, or to bring them back (with the "

@@ -12,10 +12,7 @@ import numpy as np
 from ...experiments.uea.arrays import ENDS, NONE
 from ...experiments.uea.data import SETS
 from ...experiments.uea.experiment import UEA
-from ...lab.runs import runs_of
-from ...palette import PALETTE
-from .. import svg
-from ..explorable import Drawable, Explorable, checked, drawn, figure
+from ..explorable import Drawable, Explorable, checked, figure_of_runs, runs_in
 
 SCRIPT = Path(__file__).with_suffix(".js")
 COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=CharacterTrajectories"
@@ -71,52 +68,6 @@ def payload(arrays: Mapping[str, np.ndarray], dataset: str, smoothing: float | N
     }
 
 
-def shown(data: dict, series: int, begin: int, end: int, level: int) -> np.ndarray:
-    """Which steps of a series the model is shown, (N,) bool: those between two tenths of it, thinned out. The page does
-    the same sum."""
-    one = data["series"][series]
-    step, rank = np.array(one["step"]), np.array(one["rank"])
-    last = step[-1] + 1
-    kept = np.ceil(data["levels"][level] * len(step))
-    return (ENDS * step >= begin * last) & (ENDS * step < end * last) & (rank < kept)
-
-
-def answer(data: dict, series: int, begin: int, end: int, level: int) -> np.ndarray:
-    """Probability of every class, (K,), in 255ths."""
-    return np.array(data["series"][series]["probability"][begin][end - begin - 1][level])
-
-
-def still(data: dict) -> str:
-    """The opening view as an SVG string: one series, its steps that are shown, the classes."""
-    one, width, left, lanes = data["series"][0], 700, 16, len(data["series"][0]["values"])
-    each = max(38, min(80, 250 // lanes))
-    on, chances, last = (
-        shown(data, 0, 0, ENDS, data["start"]),
-        answer(data, 0, 0, ENDS, data["start"]),
-        one["step"][-1] + 1,
-    )
-    body = ""
-    for c, values in enumerate(one["values"]):
-        low, high = data["range"][c]
-        points = [
-            (left + (width - 2 * left) * (step + 0.5) / last,
-             8 + c * each + (each - 12) * (high - value) / ((high - low) or 1))
-            for step, value in zip(one["step"], values, strict=True)
-        ]
-        colour = list(PALETTE.values())[c][0]
-        body += svg.line(points, stroke=colour, stroke_width=1.1, stroke_opacity=0.45)
-        for (x, y), here in zip(points, on, strict=True):
-            body += svg.tag("circle", cx=x, cy=y, r=2.4, fill=colour) if here else ""
-    top = 24 + lanes * each
-    for n, c in enumerate(np.argsort(-chances, kind="stable")[:4]):
-        mark = " ✓" if c == one["label"] else ""
-        body += svg.label(left, top + 22 * n, f"{data['names'][c]}{mark}")
-        body += svg.tag("rect", x=150, y=top - 11 + 22 * n, width=float(480 * chances[c] / 255), height=13, rx=3,
-                        fill=PALETTE["blue"][0])
-        body += svg.label(width - left, top + 22 * n, f"{100 * chances[c] / 255:.0f} %", text_anchor="end")
-    return svg.picture(width, top + 22 * min(4, len(chances)), body)
-
-
 def explorable(
     arrays: Mapping[str, np.ndarray], dataset: str = "BasicMotions", source: str = "", smoothing: float | None = None
 ) -> Explorable:
@@ -134,7 +85,6 @@ def explorable(
         name="uea",
         script=SCRIPT,
         data=data,
-        fallback=still(data),
         title="How much of a series does it take?",
         caption="Drag the two ends of the window, and choose how many of the steps are left out at random. Dots are "
         "the steps that the model sees, with all their channels; three in ten were dropped before. A channel has one "
@@ -143,20 +93,18 @@ def explorable(
     )
 
 
-@figure("uea")
-def from_results(dataset: str = PEN, root: Path | None = None) -> Explorable:
-    """The figure from the first seed of the preset "best", else "paper", of a set."""
+SETTINGS = [setting.replace(dataset=PEN) for setting in (UEA.best(), UEA.paper())]
 
-    def draw(runs: list[Drawable]) -> Explorable:
-        ((record, arrays),) = runs
-        rocket = record.metrics.get("accuracy_minirocket")
-        source = (
-            f"{dataset}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
-            f"{record.metrics['accuracy']:.3f} on its whole test set"
-            + (f" (MiniRocket {rocket:.3f})" if rocket is not None else "")
-            + f"; to repeat it: {record.command}."
-        )
-        return explorable(arrays, dataset, source, record.config["smoothing"])
 
-    runs = [run for preset in (UEA.best(), UEA.paper()) for run in runs_of(preset.replace(dataset=dataset), root)]
-    return drawn("uea", "A series through a window", COMMAND, [runs], draw, root)
+@figure_of_runs("uea", "A series through a window", COMMAND, runs_in(SETTINGS))
+def from_runs(runs: list[Drawable], root: Path | None) -> Explorable:
+    """The figure from the first seed of the preset "best", else "paper"."""
+    ((record, arrays),) = runs
+    rocket = record.metrics.get("accuracy_minirocket")
+    source = (
+        f"{PEN}, recorded run: preset {record.preset}, seed {record.seed}, accuracy "
+        f"{record.metrics['accuracy']:.3f} on its whole test set"
+        + (f" (MiniRocket {rocket:.3f})" if rocket is not None else "")
+        + f"; to repeat it: {record.command}."
+    )
+    return explorable(arrays, PEN, source, record.config["smoothing"])

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from ...experiments.toy.experiment import Toy
 from ...lab.runs import runs_of
-from .. import svg
 from ..explorable import Explorable, figure, not_recorded
 
 
@@ -18,7 +17,6 @@ def from_results(root: Path | None = None) -> Explorable:
         name="toy",
         script=Path(__file__).with_suffix(".js"),
         data={"errors": errors},
-        fallback=svg.picture(300, 40, svg.label(10, 25, f"mean squared error {errors[0]:.3f}")),
         title="How well is a slope read?",
         caption="Choose a seed.",
     )

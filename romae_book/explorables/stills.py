@@ -1,0 +1,84 @@
+"""Pictures of the figures as they open, for readers whose scripts are stripped.
+
+    python -m romae_book.explorables.stills            all of them
+    python -m romae_book.explorables.stills hero uea   these
+
+Each is the live figure itself, photographed once in a browser (Playwright's; $CHROMIUM names another) and kept in
+stills/ as NAME.webp, 720 pixels wide, black on white, for either colour scheme. `sources.json` holds what each was made
+of; a test says which are out of date.
+"""
+
+import hashlib
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+from .explorable import STILLS
+from .gallery import figures, gallery
+
+SOURCES = STILLS / "sources.json"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+WIDTH = 720
+PAGE = """<!doctype html><html data-theme=light><meta charset=utf-8>
+<style>body{margin:0;font:16px sans-serif;color:#222832}
+.romae-link,.romae-tour,.romae-title,figcaption{display:none!important}
+figure{border:0!important;margin:0!important;padding:8px!important;background:#fff!important}</style>"""
+
+
+def source(name: str) -> str:
+    """A hash of what draws the figure; what is drawn may differ in its last digits from machine to machine."""
+    script = Path(sys.modules[figures()[name].__module__].__file__).with_suffix(".js")
+    files = [path for path in (script, script.with_suffix(".css")) if path.is_file()]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+
+
+def html(name: str) -> str:
+    """The figure as the book has it: of the gallery, or, where a chapter trains its model, of that chapter's output."""
+    try:
+        return gallery(name).html()
+    except TypeError:  # it wants a model
+        pass
+    for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
+        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", []):
+                text = "".join(output.get("data", {}).get("text/html", ""))
+                if f'data-explorable="{name}"' in text:
+                    return text
+    raise ValueError(f"no executed notebook shows {name!r}; execute its chapter first")
+
+
+def photograph(browser, page: str) -> bytes:
+    """WebP of the first figure of a page, once it has nothing left to work out."""
+    from PIL import Image
+
+    tab = browser.new_page(viewport={"width": WIDTH, "height": 900})
+    tab.set_content(PAGE + page)
+    tab.wait_for_function("!JSON.parse(document.querySelector('figure').dataset.state).busy")
+    tab.wait_for_timeout(600)  # what moves by itself has arrived
+    picture = Image.open(io.BytesIO(tab.locator("figure").first.screenshot()))
+    tab.close()
+    out = io.BytesIO()
+    picture.convert("RGB").quantize(48).convert("RGB").save(out, "webp", lossless=True, quality=100, method=6)
+    return out.getvalue()
+
+
+def main(names: list[str]) -> None:
+    from playwright.sync_api import sync_playwright
+
+    STILLS.mkdir(exist_ok=True)
+    made = json.loads(SOURCES.read_text()) if SOURCES.is_file() else {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM"), args=["--no-sandbox"])
+        for name in names or sorted(figures()):
+            picture = photograph(browser, html(name))
+            (STILLS / f"{name}.webp").write_bytes(picture)
+            made[name] = source(name)
+            print(f"{name}: {len(picture) / 1000:.0f} kB")
+        browser.close()
+    SOURCES.write_text(json.dumps(made, indent=0, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
