@@ -6,6 +6,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from oracles import forward_pass as oracle_forward_pass
+from oracles import mask_ratio as oracle_mask_ratio
+from oracles import patches as oracle_patches
 from test_explorables import state, visit  # noqa: F401
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -77,8 +80,8 @@ def real_pass(config: ModelConfig, batch: int, n: int, ratio: float):
     [("tiny-shallow", 2, 1, False, 3, 20, 0.6), ("tiny", 16, 2, True, 2, 25, 0.75), ("small", 3, 3, True, 1, 9, 0.05)],
 )
 def test_stages_are_those_of_a_real_pass(name, patch, axes, cls, batch, n, ratio):
-    config = forward_pass.config(name, patch, axes, cls)
-    steps = {s.name: s for s in forward_pass.stages(config, batch, n, ratio)}
+    config = oracle_forward_pass.config(name, patch, axes, cls)
+    steps = {s.name: s for s in oracle_forward_pass.stages(config, batch, n, ratio)}
     model, tokens, where, record, seen, out, counter = real_pass(config, batch, n, ratio)
     tensors = {name: s.tensors for name, s in steps.items()}
     assert tensors["tokens"] == {"values": tokens.values.shape, "positions": tokens.positions.shape}
@@ -109,15 +112,15 @@ def test_stages_are_those_of_a_real_pass(name, patch, axes, cls, batch, n, ratio
 
 @pytest.mark.parametrize("name", SIZES)
 def test_block_weights(name):
-    model = RoMAE(forward_pass.config(name))
-    assert forward_pass.block_weights(SIZES[name]) == count_parameters(model.encoder.stack.blocks[0])
+    model = RoMAE(oracle_forward_pass.config(name))
+    assert oracle_forward_pass.block_weights(SIZES[name]) == count_parameters(model.encoder.stack.blocks[0])
 
 
 @pytest.mark.parametrize("n", [2, 3, 25, 75, 196])
 def test_hidden_tokens_is_what_hide_hides(n):
     for ratio in (0.05, 0.25, 0.5, 0.6, 0.75, 0.95):
         hidden = hide(torch.ones(1, n, dtype=torch.bool), ratio=ratio, generator=torch.Generator())
-        assert forward_pass.hidden_tokens(n, ratio) == int(hidden.sum())
+        assert oracle_forward_pass.hidden_tokens(n, ratio) == int(hidden.sum())
 
 
 def test_packed_model_is_the_model_in_half_precision():
@@ -157,7 +160,7 @@ def test_no_source():
 def agrees(page) -> dict:
     """The state that patches shows, held against `tokens.patchify`."""
     now = state(page)
-    cut = patches.cut(tuple(now["sizes"]), tuple(now["patch"]), now["channels"], now["irregular"])
+    cut = oracle_patches.cut(tuple(now["sizes"]), tuple(now["patch"]), now["channels"], now["irregular"])
     assert (now["tokens"], now["numbers"], now["error"]) == (cut["tokens"], cut["numbers"], cut["error"])
     if cut["error"]:
         assert cut["error"] in page.locator(".pa-error").inner_text()
@@ -205,14 +208,14 @@ def test_patches_edges_follow_the_pointer(visit):  # noqa: F811
 def check_mask(page, given: list[dict]) -> dict:
     now = state(page)
     source = next(s for s in given if s["name"] == now["source"])
-    found, error, reference = mask_ratio.fill_in(source, now["sample"], now["hidden"])
+    found, error, reference = oracle_mask_ratio.fill_in(source, now["sample"], now["hidden"])
     assert np.ptp(found) > 0.1  # or the next line would say little
     np.testing.assert_allclose(now["filled"], found, atol=1e-4)  # the model computes in float32
     # four decimals are shown
     assert float(now["mse"]) == pytest.approx(error, abs=6e-5, rel=1e-4)
     assert float(now["reference"]) == pytest.approx(reference, abs=6e-5)
     total = len(source["samples"][0]["values"])
-    cost, full = mask_ratio.cost(source["model"], total - len(now["hidden"]), len(now["hidden"]))
+    cost, full = oracle_mask_ratio.cost(source["model"], total - len(now["hidden"]), len(now["hidden"]))
     assert (now["multiplications"], now["share"]) == (cost, math.floor(100 * cost / full + 0.5))
     assert now["mse"] in page.locator(".mr-facts").inner_text()
     return now
@@ -256,8 +259,8 @@ def test_forward_pass_agrees_with_python(visit):  # noqa: F811
         if example:
             page.get_by_label("Start from").select_option(example)
         chosen = state(page)["settings"]
-        shape = forward_pass.config(chosen["size"], chosen["patch"], chosen["axes"], chosen["cls"])
-        steps = forward_pass.stages(shape, chosen["batch"], chosen["tokens"], chosen["ratio"])
+        shape = oracle_forward_pass.config(chosen["size"], chosen["patch"], chosen["axes"], chosen["cls"])
+        steps = oracle_forward_pass.stages(shape, chosen["batch"], chosen["tokens"], chosen["ratio"])
         page.get_by_role("slider", name="Step").press("Home")
         for step in steps:
             now = state(page)

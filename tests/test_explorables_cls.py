@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from oracles import moving_tokens as oracle_moving_tokens
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_book.experiments.position.experiment import Position
@@ -48,7 +49,7 @@ def test_scores_are_the_models_rope(model, head_dim):
     phase = rope.angles(torch.tensor([[[3.0], [3.0 + difference]]]), rope.frequencies(head_dim))[:, :, None]
     turned = rope.rotate(torch.ones(1, 2, 1, head_dim), phase.cos(), phase.sin())[0, :, 0]
     expected = float(turned[0] @ turned[1]) / head_dim
-    assert moving_tokens.score(data, model, difference) == pytest.approx(expected, abs=1e-6)  # float32 rotation
+    assert oracle_moving_tokens.score(data, model, difference) == pytest.approx(expected, abs=1e-6)  # float32 rotation
 
 
 def test_answers_to_a_moved_anchor_are_those_of_the_model():
@@ -58,14 +59,14 @@ def test_answers_to_a_moved_anchor_are_those_of_the_model():
     arrays = exp.arrays(model, data)
     page = moving_tokens.payload([Answers(anchor="[CLS]", distinct=False, head_dim=8, arrays=arrays)], 1, 50)
     k, c, pattern = 40, 7, 2
-    tokens = exp.at(np.array([moving_tokens.places(page, pattern, k)]))
+    tokens = exp.at(np.array([oracle_moving_tokens.places(page, pattern, k)]))
     encoder = model.encoder
     x = torch.cat((encoder.cls.expand(1, 1, -1), encoder.embed(tokens.values)), dim=1)
     cls = torch.full((1, 1, 1), c * page["step"], dtype=torch.float64)
     with torch.no_grad():
         named = model.head(encoder.stack(x, torch.cat((cls, tokens.positions), dim=1), None)[:, 1:])[0, :, 0]
     # answers travel as hundredths, offsets too
-    assert moving_tokens.answers(page, 0, pattern, k, c) == pytest.approx(named.tolist(), abs=0.006)
+    assert oracle_moving_tokens.answers(page, 0, pattern, k, c) == pytest.approx(named.tolist(), abs=0.006)
 
 
 def test_misshapen_answers_are_named():
@@ -87,18 +88,19 @@ def expect(page, data, **wanted) -> dict:
     assert {key: now[key] for key in wanted} == wanted
     model = next(i for i, m in enumerate(data["models"]) if m["name"] == now["model"])
     anchor = now["anchor"]
-    assert now["answers"] == [f"{v:.2f}" for v in moving_tokens.answers(data, model, now["pattern"], now["k"], anchor)]
-    places = moving_tokens.places(data, now["pattern"], now["k"])
+    answers = oracle_moving_tokens.answers(data, model, now["pattern"], now["k"], anchor)
+    assert now["answers"] == [f"{v:.2f}" for v in answers]
+    places = oracle_moving_tokens.places(data, now["pattern"], now["k"])
     # places have more digits than are shown, and the last one may fall on either side
     assert [float(v) for v in now["places"]] == pytest.approx(places, abs=0.0051)
     assert float(now["mean_error"]) == pytest.approx(
-        moving_tokens.mean_error(data, model, now["pattern"], now["k"], anchor), abs=0.0051
+        oracle_moving_tokens.mean_error(data, model, now["pattern"], now["k"], anchor), abs=0.0051
     )
     chosen = places[now["token"] - 1]
-    expected = [moving_tokens.score(data, model, place - chosen) for place in places]
+    expected = [oracle_moving_tokens.score(data, model, place - chosen) for place in places]
     assert [float(v) for v in now["scores"]] == pytest.approx(expected, abs=0.00051)
     if now["score_anchor"] is not None:
-        expected = moving_tokens.score(data, model, float(now["anchor_at"]) - chosen)
+        expected = oracle_moving_tokens.score(data, model, float(now["anchor_at"]) - chosen)
         assert float(now["score_anchor"]) == pytest.approx(expected, abs=0.006)  # the anchor's place has two digits
     return now
 
@@ -187,8 +189,8 @@ def test_a_single_token_has_scores_but_no_answer(visit):  # noqa: F811
     token.press("PageUp")
     now = state(page)
     assert now["moved"] == "1.25" and now["answers"] is None and now["mean_error"] is None
-    places = [p + 1.25 * (i == now["token"] - 1) for i, p in enumerate(moving_tokens.places(data, 0, now["k"]))]
-    expected = [moving_tokens.score(data, 0, p - places[now["token"] - 1]) for p in places]
+    places = [p + 1.25 * (i == now["token"] - 1) for i, p in enumerate(oracle_moving_tokens.places(data, 0, now["k"]))]
+    expected = [oracle_moving_tokens.score(data, 0, p - places[now["token"] - 1]) for p in places]
     assert [float(v) for v in now["scores"]] == pytest.approx(expected, abs=0.00051)
     page.get_by_role("button", name="Put the token back").click()
     assert state(page) == before

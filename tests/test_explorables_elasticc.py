@@ -1,12 +1,13 @@
 """The light curve of chapter 10: what the page shows, against Python."""
 
 import numpy as np
+from oracles import elasticc as oracle_elasticc
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
+from romae_book.experiments.elasticc.arrays import recorded
 from romae_book.experiments.elasticc.data import BANDS, SIMULATED_CLASSES
 from romae_book.experiments.elasticc.experiment import ELAsTiCC
 from romae_book.explorables.elasticc import figure as light_curve
-from romae_book.explorables.gallery import gallery
 
 NAMES, C = SIMULATED_CLASSES, 20
 
@@ -65,25 +66,16 @@ def test_probabilities_are_those_of_the_arrays():
     given, data = made_up(), figure().data
     for s, step, bands in ((0, 0, (1,)), (1, 5, (0, 3, 5)), (2, 6, range(6))):
         expected = given["answer"][s, step, sum(1 << b for b in bands)].astype(float)
-        found = light_curve.probabilities(data, s, step, bands)
+        found = oracle_elasticc.probabilities(data, s, step, bands)
         np.testing.assert_allclose(found, expected / max(expected.sum(), 1e-9))
 
 
 def test_from_the_experiment():
     """The real layout: the figure takes what a run keeps, and it is small."""
     exp = ELAsTiCC.quick().replace(encoder="16x2x1x32", decoder="16x2x1x32", n_train=40, n_test=100)
-    arrays = light_curve.recorded(exp, exp.build(0), exp.data(0))
+    arrays = recorded(exp, exp.build(0), exp.data(0))
     html = light_curve.explorable(arrays, exp.names, exp.scaling).html()
     assert len(html.encode()) < 350_000
-
-
-def test_comes_from_a_record(tmp_path):
-    nothing = gallery("light_curve", root=tmp_path)
-    assert nothing.data is None and light_curve.COMMAND in nothing.html()
-    keep(tmp_path, "elasticc", "small", made_up(), {"f1_macro": 0.4321})
-    keep(tmp_path, "elasticc", "paper", made_up(), {"f1_macro": 0.1}).write_bytes(b"PK")
-    caption = gallery("light_curve", root=tmp_path).caption
-    assert "0.432" in caption and "Made-up" in caption and "paper-s0.npz" in caption
 
 
 # In the browser -----------------------------------------------------------------------------------------------------
@@ -93,7 +85,7 @@ def check(page, data):
     """What the page says of its present state, against Python."""
     now = state(page)
     bands = [BANDS.index(b) for b in now["bands"]]
-    expected = light_curve.probabilities(data, now["object"], now["step"], bands)
+    expected = oracle_elasticc.probabilities(data, now["object"], now["step"], bands)
     one = data["objects"][now["object"]]
     day = one["cuts"][now["step"]]
     visits = sum(one["before"][b] for b in bands)
@@ -139,25 +131,6 @@ def test_bands_can_break(visit):  # noqa: F811
     check(page, data)
 
 
-def test_line_by_pointer_and_keys(visit):  # noqa: F811
-    data = figure().data
-    page = visit(figure().html())
-    handle = page.locator("[role=slider]")
-    ground, box = page.locator(".lc-main svg").first.bounding_box(), handle.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(ground["x"] + ground["width"] - 12, box["y"] + 60, steps=5)
-    page.mouse.up()
-    last = len(data["objects"][0]["cuts"]) - 1
-    assert state(page)["step"] == last and handle.get_attribute("aria-valuenow") == str(last)
-    check(page, data)
-    handle.press("Home")
-    assert state(page)["step"] == 0 and page.locator("input[type=range]").input_value() == "0"
-    assert "days after the first detection" in handle.get_attribute("aria-valuetext")
-    page.mouse.click(ground["x"] + ground["width"] - 12, ground["y"] + 100)  # a click in the plot moves it there
-    assert state(page)["step"] == last
-
-
 def test_points_fill_as_they_become_known(visit):  # noqa: F811
     one = figure().data["objects"][0]
     page = visit(figure().html())
@@ -170,15 +143,3 @@ def test_points_fill_as_they_become_known(visit):  # noqa: F811
         assert page.evaluate(filled) == sum(d <= day for d in one["day"])
     page.get_by_role("button", name="Band g", exact=True).click()
     assert page.evaluate(filled) == sum(d <= day and b != 1 for d, b in zip(one["day"], one["band"], strict=True))
-
-
-def test_trace_stands_where_the_answers_say(visit):  # noqa: F811
-    """The probability of the true class over time, brought back from pixels by its axis from 0 to 1."""
-    data = figure().data
-    one = data["objects"][0]
-    page = visit(figure().html())
-    path = page.locator(".lc-trace").get_attribute("d")
-    drawn = np.array([list(map(float, pair.split())) for pair in path[1:].split("L")])
-    expected = [light_curve.probabilities(data, 0, i, range(6))[one["kind"]] for i in range(len(one["cuts"]))]
-    np.testing.assert_allclose((318 - drawn[:, 1]) / 60, expected, atol=1e-3)  # 60 pixels, two decimals
-    assert abs(np.corrcoef(drawn[:, 0], one["cuts"])[0, 1]) > 1 - 1e-6

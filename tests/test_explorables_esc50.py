@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 import torch
+from oracles import esc50 as oracle_esc50
 from test_explorables import state, visit  # noqa: F401
 
 from romae_book.experiments.esc50 import data as sounds
@@ -28,9 +29,9 @@ def figure() -> Explorable:
 
 def test_what_is_not_hidden_stays():
     data = figure().data
-    truth = drawing.energies(data, 0)
+    truth = oracle_esc50.energies(data, 0)
     for axis in ("time", "pitch"):
-        back, error, _ = drawing.filled(data, 0, axis, 2, 4)
+        back, error, _ = oracle_esc50.filled(data, 0, axis, 2, 4)
         changed = back != truth
         lines = changed.any(1) if axis == "time" else changed.any(0)
         assert np.flatnonzero(lines).min() == 32 and np.flatnonzero(lines).max() == 63
@@ -43,7 +44,7 @@ def test_energies_travel_in_256_steps():
     low, high = figure().data["range"]
     scaled = sounds.scaled(clips, sounds.level(clips))[0].clamp(low, high).numpy()
     # half a step of 6 / 255; values beyond the ends are cut off in both
-    assert np.abs(drawing.energies(figure().data, 0) - scaled).max() <= (high - low) / 255 / 2 + 1e-6
+    assert np.abs(oracle_esc50.energies(figure().data, 0) - scaled).max() <= (high - low) / 255 / 2 + 1e-6
 
 
 def test_as_many_labels_as_sounds():
@@ -54,7 +55,7 @@ def test_as_many_labels_as_sounds():
 def agrees(page) -> dict:
     now, data = state(page), figure().data
     number = [one["label"] for one in data["sounds"]].index(now["sound"])
-    _, error, reference = drawing.filled(data, number, now["axis"], now["begin"], now["end"])
+    _, error, reference = oracle_esc50.filled(data, number, now["axis"], now["begin"], now["end"])
     # the page computes in float64 and shows four digits; PyTorch computes in float32
     assert float(now["mse"]) == pytest.approx(error, abs=2e-4)
     assert float(now["reference"]) == pytest.approx(reference, abs=1e-4)

@@ -5,6 +5,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
+from oracles import position_scale as oracle_position_scale
+from oracles import spectrum as oracle_spectrum
 from test_explorables import keep, state, visit  # noqa: F401
 
 from romae_book.explorables.frequencies import position_scale, spectrum
@@ -66,7 +68,7 @@ def test_errors_are_those_of_the_arrays(case, level):
             filled = np.where(hidden, np.float64(given[name][level, c]), np.float64(given["noisy"][level, c]))
             mse = np.mean((filled - clean)[hidden] ** 2)
             fft = np.mean(np.abs(np.fft.fft(filled - clean) / T) ** 2)
-            found = spectrum.errors(data, spectrum.key(case), level, model)
+            found = oracle_spectrum.errors(data, spectrum.key(case), level, model)
             # values travel to 1/200 and come from half precision: each is off by at most 0.0025 + 0.001, so are both
             # root mean squares (the triangle inequality; Parseval for the spectrum)
             assert math.sqrt(found[0]) == pytest.approx(math.sqrt(mse), abs=0.0035)
@@ -186,51 +188,13 @@ def test_spectrum_agrees_with_python(visit):  # noqa: F811
         assert (now["frequencies"], now["scale"], now["noise"]) == (pair, SCALES[m], LEVELS[level])
         case = spectrum.key(pair)
         for name, model in (("romae", m), ("oracle", None)):
-            mse, fft = spectrum.errors(data, case, level, model)
+            mse, fft = oracle_spectrum.errors(data, case, level, model)
             assert now[f"mse_{name}"] == f"{mse:.4f}" and now[f"mse_{name}"] in page.locator(".sm-table").inner_text()
             assert float(now[f"fft_{name}"]) == pytest.approx(fft, rel=0.06)  # two digits are shown
         truth, filled, hidden = spectrum.series(data, case, level, None)
         assert float(now["mse_zero"]) == pytest.approx(np.mean(truth[hidden] ** 2), abs=6e-5)
         zero = np.where(hidden, 0, filled) - truth
         assert float(now["fft_zero"]) == pytest.approx(np.mean(np.abs(np.fft.fft(zero) / T) ** 2), rel=0.06)
-
-
-def test_spectrum_points_and_peaks_stand_where_the_data_say(visit):  # noqa: F811
-    made = figure("spectrum")
-    page = visit(made.html())
-    now = state(page)
-    assert len(now["frequencies"]) == 1
-    truth, filled, hidden = spectrum.series(made.data, spectrum.key(now["frequencies"]), 1, 0)
-    for cls, where in (("sm-seen", ~hidden), ("sm-romae", hidden)):
-        drawn = page.eval_on_selector_all(
-            f"circle.{cls}", "n => n.map(c => [+c.getAttribute('cx'), +c.getAttribute('cy')])"
-        )
-        drawn, order = np.array(drawn), np.flatnonzero(where)
-        assert np.corrcoef(drawn[:, 0], order)[0, 1] > 1 - 1e-9
-        assert np.corrcoef(drawn[:, 1], -filled[order])[0, 1] > 1 - 1e-9
-    bars = page.eval_on_selector_all(
-        "svg rect[fill-opacity], svg rect[style*=currentColor]", "n => n.map(r => +r.getAttribute('height'))"
-    )
-    wanted = np.abs(np.fft.rfft(truth)) / T * np.r_[1, np.full(T // 2 - 1, 2), 1]  # T is even
-    assert np.corrcoef(bars, wanted)[0, 1] > 1 - 1e-9
-    page.locator("[role=slider]").nth(1).press("Home")  # moving the parked second sine brings it back
-    assert state(page)["frequencies"] == sorted([1, *now["frequencies"]])
-    assert page.get_by_role("button", name="second sine").get_attribute("aria-pressed") == "true"
-
-
-def test_spectrum_handles_follow_the_pointer(visit):  # noqa: F811
-    page = visit(figure("spectrum").html())
-    handle = page.locator("[role=slider]").first
-    before, box = state(page)["frequencies"], handle.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 400, box["y"] + 30, steps=8)  # the capture has to survive every redrawing on the way
-    page.mouse.up()
-    now = state(page)["frequencies"]
-    assert now != before and max(now) == 12 and handle.get_attribute("aria-valuetext") == "12 Hz"
-    page.wait_for_function(
-        "n => document.querySelector('output.romae-sr').textContent.includes(n)", arg=state(page)["mse_romae"]
-    )
 
 
 def short(value: float) -> str:
@@ -256,22 +220,7 @@ def test_position_scale_agrees_with_python(visit):  # noqa: F811
         for name, key in (("error", "mean"), ("low", "low"), ("high", "high")):
             assert now[name] == data["curves"][i][key][HERTZ[hz]]
         assert now["turn"] == short(SCALES[i] / 99)
-        assert now["mse"] == f"{position_scale.shown_mse(data, i, HERTZ[hz]):.4f}"
+        assert now["mse"] == f"{oracle_position_scale.shown_mse(data, i, HERTZ[hz]):.4f}"
         said = page.locator(".ps-said").inner_text()
         assert f"{now['turn']} rad between" in said and f"{short(SCALES[i])} rad over" in said
         assert now["mse"] in page.locator(".romae-live").inner_text()
-
-
-def test_position_scale_marker_follows_the_pointer(visit):  # noqa: F811
-    page = visit(figure("position_scale").html(), width=390)
-    handle = page.locator("[role=slider]")
-    handle.scroll_into_view_if_needed()
-    box = handle.bounding_box()
-    assert state(page)["frequency"] == 12
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] - 400, box["y"] + 20, steps=8)
-    page.mouse.up()
-    assert state(page)["frequency"] == 1 and handle.get_attribute("aria-valuetext") == "1 Hz"
-    page.locator("input[type=range]").first.press("End")
-    assert state(page)["scale"] == 99

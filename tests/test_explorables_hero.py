@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 import torch
 from conftest import made_up_record
+from oracles import hero as oracle_hero
 from test_explorables import state, visit  # noqa: F401
 
+from romae_book.experiments.spirals import arrays as arrays_of
+from romae_book.experiments.spirals.arrays import COUNTS
 from romae_book.experiments.spirals.data import generate
 from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.experiments.spirals.rivals import bayes
 from romae_book.explorables.gallery import gallery
 from romae_book.explorables.spirals import hero
 from romae_book.lab import records
+from romae_book.paper import counts as counts_paper
 from romae_book.paper.findings import findings
 from romae_lite.masking import hide
 
@@ -22,7 +26,7 @@ EXP = Spirals.page()
 
 def kept(worse: float = 1.5) -> dict[str, np.ndarray]:
     """What a run of the preset leaves: weights that learnt nothing, errors that nobody measured."""
-    counts = np.array(hero.COUNTS, np.int16)
+    counts = np.array(COUNTS, np.int16)
     mse = np.stack((np.full(len(counts), worse**2), np.ones(len(counts)))) * 1e-3
     weights = {f"weights.{name}": w.half().numpy() for name, w in EXP.build(0).state_dict().items()}
     return {"hero.counts": counts, "hero.mse": mse, "hero.se": np.full(len(counts), 1e-5), **weights}
@@ -31,7 +35,7 @@ def kept(worse: float = 1.5) -> dict[str, np.ndarray]:
 def figure():
     """Two models whose weights are large enough for every part to matter."""
     models = {}
-    for seed, name in enumerate(hero.MODELS):
+    for seed, name in enumerate(counts_paper.MODELS):
         models[name] = EXP.build(seed).eval()
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
@@ -41,7 +45,7 @@ def figure():
 
 
 def record(root, counts: str = "varying", worse: float = 1.5) -> None:
-    settings = hero.CHANGES[counts]
+    settings = counts_paper.CHANGES[counts]
     made = made_up_record("spirals", "page", 0, settings, root, metrics={"rmse_clean": 0.5})
     records.save_arrays(root / "spirals" / f"{made.planned.name}.npz", **kept(worse))
 
@@ -53,11 +57,11 @@ def test_a_run_keeps_errors_of_the_very_predictions():
     """`recorded` against single forward passes on single spirals."""
     exp = EXP.replace(n_train=2, n_valid=2, n_test=100)
     model, data = exp.build(0).eval(), exp.data(0)
-    arrays = hero.recorded(exp, model, data)
-    assert arrays["hero.mse"].shape == (2, len(hero.COUNTS)) and (arrays["hero.mse"] > 0).all()
+    arrays = arrays_of.of_any_points(exp, model, data)
+    assert arrays["hero.mse"].shape == (2, len(COUNTS)) and (arrays["hero.mse"] > 0).all()
     order = torch.rand(100, 75, generator=torch.Generator().manual_seed(1)).argsort(1)
     shown, asked = order[:, :40].sort(1).values, order[:, 40:]
-    square = hero.errors(exp, model, data.test, shown, asked)
+    square = arrays_of.errors(exp, model, data.test, shown, asked)
     tokens, found = data.test, []
     for i in (0, 57):
         hidden = torch.zeros(1, 75, dtype=torch.bool)
@@ -73,9 +77,9 @@ def test_a_run_keeps_errors_of_the_very_predictions():
 
 
 def test_only_a_model_for_the_page_leaves_its_weights():
-    assert hero.recorded(EXP.replace(irregular=False), EXP.build(0), None) == {}
+    assert arrays_of.of_any_points(EXP.replace(irregular=False), EXP.build(0), None) == {}
     large = EXP.replace(encoder="64x4x4x256")
-    assert hero.recorded(large, large.build(0), None) == {}
+    assert arrays_of.of_any_points(large, large.build(0), None) == {}
 
 
 def test_training_shows_any_number_and_asks_for_a_part(monkeypatch):
@@ -140,8 +144,8 @@ def test_clean_targets_have_the_gradient_that_noisy_ones_have_on_average():
 def test_answers_of_the_page_s_model_do_not_depend_on_what_else_is_asked():
     data, at = figure().data, np.linspace(0, 9, 30)
     theta, values = np.array([0.5, 2.0, 7.0]), np.array([[1.0, 2.0], [0.0, -1.0], [3.0, 0.5]])
-    together = hero.answers(data, 0, theta, values, at)
-    single = np.concatenate([hero.answers(data, 0, theta, values, at[i : i + 1]) for i in range(30)])
+    together = oracle_hero.answers(data, 0, theta, values, at)
+    single = np.concatenate([oracle_hero.answers(data, 0, theta, values, at[i : i + 1]) for i in range(30)])
     np.testing.assert_allclose(together, single, atol=1e-5)  # float32
 
 
@@ -155,7 +159,7 @@ def test_figure_and_finding_come_from_the_records(tmp_path):
     assert gallery("hero", root=tmp_path).data is None and not findings(tmp_path)
     record(tmp_path)
     assert [m["id"] for m in gallery("hero", root=tmp_path).data["models"]] == ["varying"]
-    assert hero.finding(tmp_path) == {}
+    assert counts_paper.finding(tmp_path) == {}
     record(tmp_path, "fixed", 4.0)
     found = gallery("hero", root=tmp_path)
     assert [m["id"] for m in found.data["models"]] == ["varying", "fixed"]
@@ -172,19 +176,19 @@ def test_counter_example_is_that_of_the_recorded_spirals(tmp_path):
     made = made_up_record("spirals", "best", 0, {}, tmp_path, metrics={"rmse_clean": 0.5})
     few = arrays(S=2)
     few = {k: np.repeat(v, 2, axis=1)[:, :12] if k in ("romae", "bayes") else v for k, v in few.items()}
-    few["counts"] = np.array(hero.COUNTS)
+    few["counts"] = np.array(COUNTS)
     kept = tmp_path / "spirals" / f"{made.planned.name}.npz"
     records.save_arrays(kept, **few)
     few = records.load_arrays(kept)  # what was kept is float32
-    found = hero.always_thirty(tmp_path)
+    found = counts_paper.always_thirty(tmp_path)
     assert found["on"] == "2 test spirals, 1 run"
     for k in (0, 7, 11):
-        hidden = [few["order"][s, hero.COUNTS[k] :] for s in range(2)]
+        hidden = [few["order"][s, COUNTS[k] :] for s in range(2)]
         error = [
             np.mean([np.square(few[who][s, k] - few["clean"][s])[hidden[s]].mean() for s in range(2)])
             for who in ("romae", "bayes")
         ]
-        assert found["ratio"][hero.COUNTS[k]] == pytest.approx(np.sqrt(error[0] / error[1]), rel=1e-6)
+        assert found["ratio"][COUNTS[k]] == pytest.approx(np.sqrt(error[0] / error[1]), rel=1e-6)
 
 
 def test_weights_of_two_models_leave_room_on_a_page():
@@ -202,10 +206,10 @@ def check(page, data: dict) -> dict:
     theta, values = points[order, 0], points[order, 1:]
     model = [m["id"] for m in data["models"]].index(now["model"])
     at = np.linspace(0, data["end"], now["resolution"])
-    line = hero.answers(data, model, theta, values, at)
+    line = oracle_hero.answers(data, model, theta, values, at)
     assert np.ptp(line) > 0.1  # or the next line would say little
     np.testing.assert_allclose(now["line"], line, atol=1e-4)  # PyTorch computes in float32
-    answer = hero.answers(data, model, theta, values, np.array([now["theta"]]))[0]
+    answer = oracle_hero.answers(data, model, theta, values, np.array([now["theta"]]))[0]
     np.testing.assert_allclose(now["answer"], answer, atol=1e-4)
     everywhere, noisy = np.concatenate((theta, at, [now["theta"]])), np.zeros((len(theta) + len(at) + 1, 2))
     noisy[: len(theta)] = values

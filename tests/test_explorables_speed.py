@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from oracles import cost as oracle_cost
 from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_book.experiments.speed import work
@@ -40,7 +41,7 @@ def test_the_page_says_what_python_says(visit):  # noqa: F811
     assert (now["tokens"], now["batch"]) == (100_000, 1)
     expected = cost.hours(chosen, 100_000, now["samples"], now["epochs"], 50_000.0)
     assert float(now["hours"]) == pytest.approx(expected, rel=1e-5)  # six digits are shown
-    assert float(now["gigabytes"]) == pytest.approx(cost.gigabytes(chosen, 100_000, 1), rel=1e-5)
+    assert float(now["gigabytes"]) == pytest.approx(oracle_cost.gigabytes(chosen, 100_000, 1), rel=1e-5)
 
 
 def test_without_records_it_says_how_to_make_one():
@@ -51,5 +52,5 @@ def test_counted_weights_and_gradients_are_those_of_the_model():
     chosen = next(s for s in cost.sizes() if s["name"] == "tiny")
     model = RoMAE(ModelConfig(patch=cost.PATCH, axes=cost.AXES, encoder=size("tiny"), cls=False))
     bytes_ = sum(4 * p.numel() for p in model.parameters())
-    floor = cost.gigabytes(chosen, 2, 1) - cost.gigabytes(chosen, 2, 0)
-    assert cost.gigabytes(chosen, 2, 0) == pytest.approx(4 * bytes_ / 1e9) and floor > 0
+    floor = oracle_cost.gigabytes(chosen, 2, 1) - oracle_cost.gigabytes(chosen, 2, 0)
+    assert oracle_cost.gigabytes(chosen, 2, 0) == pytest.approx(4 * bytes_ / 1e9) and floor > 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from oracles import synthetic as oracle_synthetic
 from test_explorables import keep, state, visit  # noqa: F401
 
 from romae_book.experiments.synthetic import data as generator
@@ -60,7 +61,7 @@ def test_page_gets_the_generators_series():
     shown = Synthetic.mini().shown
     assert (data["sharpness"], data["noise"]) == (generator.SHARPNESS, generator.NOISE)
     assert data["trained"] == [shown.start, shown.stop - 1]
-    found = [synthetic.shown(data, n) for n in range(len(data["series"]))]
+    found = [oracle_synthetic.shown(data, n) for n in range(len(data["series"]))]
     noise = np.concatenate([noisy - clean for clean, noisy, _ in found])
     assert abs(noise.std() - generator.NOISE) < 4 * generator.NOISE / np.sqrt(2 * noise.size)
     assert all(sorted(order) == list(range(50)) for *_, order in found)
@@ -105,7 +106,7 @@ def agrees(page, exp, net, data) -> dict:
     """Everything the page says about what it shows, against the package (RoMAE) and closed forms (the rest)."""
     now = state(page)
     observed = sorted(now["observed"])
-    clean, noisy, _ = synthetic.shown(data, now["series"])
+    clean, noisy, _ = oracle_synthetic.shown(data, now["series"])
     expected = by_the_package(exp, net, noisy, observed)
     np.testing.assert_allclose(np.array(now["romae"], float), expected, atol=1.5e-4)  # shown to four decimals
     seen = np.isin(np.arange(50), observed)
@@ -182,7 +183,7 @@ def test_average_is_over_all_series(visit):  # noqa: F811
     seen = np.isin(np.arange(50), observed)
     distance = []
     for n in range(len(shown.data["series"])):
-        _, noisy, _ = synthetic.shown(shown.data, n)
+        _, noisy, _ = oracle_synthetic.shown(shown.data, n)
         mean, variance = posterior(noisy[None], seen[None], "from-zero")
         distance.append(np.mean((by_the_package(exp, net, noisy, observed) - mean[0][~seen]) ** 2))
     expected = variance[0][~seen].mean() + np.mean(distance)
@@ -216,7 +217,7 @@ def test_points_are_dragged_along_the_curve(visit):  # noqa: F811
     page.mouse.move(ground["x"] + 300, ground["y"] + 50)  # let go of: nothing more happens
     assert agrees(page, exp, net, shown.data)["observed"] == [0, *before[1:]]
     # it sits on the noisy series, wherever the pointer was
-    _, noisy, _ = synthetic.shown(shown.data, 1)
+    _, noisy, _ = oracle_synthetic.shown(shown.data, 1)
     height = page.evaluate("document.querySelector('.sy-plot svg').viewBox.baseVal.height")
     cy = float(handle.locator("circle").last.get_attribute("cy"))
     assert cy == pytest.approx(np.interp(noisy[0], [-3, 3], [height - 34, 10]), abs=0.01)
@@ -241,34 +242,3 @@ def test_two_points_never_share_a_place(visit):  # noqa: F811
     assert state(page)["observed"][0] == 49
     page.get_by_role("button", name="Spread evenly").click()
     assert agrees(page, exp, net, shown.data)["observed"] == [5, 15, 25, 35, 45]  # middles of fifths, rounded up
-
-
-def test_curves_stand_where_the_numbers_say(visit):  # noqa: F811
-    page = visit(figure().html())
-    now = state(page)
-    height = page.evaluate("document.querySelector('.sy-plot svg').viewBox.baseVal.height")
-    paths = page.eval_on_selector_all(".sy-plot svg > path", "nodes => nodes.map(n => n.getAttribute('d'))")
-    drawn = np.array([list(map(float, pair.split())) for pair in paths[3][1:].split("L")])  # band, truth, gp, romae
-    values = 3 - 6 * (drawn[:, 1] - 10) / (height - 44)
-    # coordinates carry two decimals, at about fifty pixels to the unit
-    np.testing.assert_allclose(values, np.array(now["romae"], float), atol=1e-3)
-
-
-def test_curves_can_be_hidden_and_the_band_goes_with_the_process(visit):  # noqa: F811
-    page = visit(figure().html())
-    shown = "() => [...document.querySelectorAll('.sy-plot svg > path')].filter(p => p.getClientRects().length).length"
-    assert page.evaluate(shown) == 4
-    for left, name in ((3, "RoMAE"), (1, "Gaussian process"), (0, "True curve")):
-        button = page.locator(".sy-legend > button", has_text=name)
-        button.click()
-        assert button.get_attribute("aria-pressed") == "false" and page.evaluate(shown) == left
-
-
-def test_what_is_spoken_says_the_numbers(visit):  # noqa: F811
-    page = visit(figure().html())
-    page.locator("input[type=range]").press("ArrowRight")
-    now = state(page)
-    page.wait_for_function(
-        "n => document.querySelector('output.romae-sr').textContent.includes(n)", arg=now["mse_romae"]
-    )
-    assert "6 points observed" in page.locator("output.romae-sr").text_content()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from oracles import tiny_imagenet as oracle_tiny_imagenet
 from test_explorables import state, visit  # noqa: F401
 
 from romae_book.experiments.tiny_imagenet.experiment import TinyImageNet
@@ -54,14 +55,14 @@ def test_blending_by_distance():
     """A patch in the middle of four, two of them black and two white, is grey; one near white is nearly so."""
     pixels = np.ones((9, 48)) * np.array([0, 0, 0, 0, 0.5, 1, 1, 1, 1])[:, None]
     data = {"positions": [[i // 3, i % 3] for i in range(9)]}
-    assert masked.blended(data, pixels, [4]) == pytest.approx(0.5)
-    near = masked.blended(data, pixels, [7, 8, 4])
+    assert oracle_tiny_imagenet.blended(data, pixels, [4]) == pytest.approx(0.5)
+    near = oracle_tiny_imagenet.blended(data, pixels, [7, 8, 4])
     assert (near[1] > 0.5).all() and near.shape == (3, 48)
 
 
 def check(page, data: dict) -> dict:
     now = state(page)
-    _, error, other = masked.painted(data, now["picture"], now["hidden"])
+    _, error, other = oracle_tiny_imagenet.painted(data, now["picture"], now["hidden"])
     # the model computes in float32; six decimals are kept
     assert now["mse"] == pytest.approx(error, abs=2e-5) and now["blended"] == pytest.approx(other, abs=2e-6)
     assert f"{now['mse']:.4f}"[:5] in page.locator(".mp-facts").inner_text()
@@ -92,7 +93,7 @@ def test_the_page_paints_what_the_model_paints(visit):  # noqa: F811
         .evaluate("c => Array.from(c.getContext('2d').getImageData(0, 0, c.width, c.height).data)")
     )
     image = np.array(shown).reshape(4, 4, 4, 4, 4).transpose(0, 2, 1, 3, 4).reshape(16, 16, 4)  # patches (4 x 4 pixels)
-    want = 255 * masked.painted(data, 2, now["hidden"])[0].reshape(16, 16, 3)
+    want = 255 * oracle_tiny_imagenet.painted(data, 2, now["hidden"])[0].reshape(16, 16, 3)
     # rounded to whole numbers, of numbers that float32 and float64 may round apart
     np.testing.assert_allclose(image[..., :3], want, atol=0.51)
     assert (image[..., 3] == 255).all()
