@@ -5,7 +5,7 @@ import re
 
 import pytest
 from conftest import NAMES, ROOT
-from pages.deviations import ANSWERS, DEVIATIONS, OUTCOME, PARTS, citing, first, inline, read, table_html
+from pages.deviations import ANSWERS, DEVIATIONS, OUTCOME, PARTS, citing, first, inline, read, table, table_html
 from pages.lab_record import deviations_markdown
 
 from romae_book.experiments import experiments
@@ -50,14 +50,13 @@ def test_an_entry_that_is_not_whole_is_refused():
 
 
 def test_the_table_has_a_full_row_for_every_entry():
-    rows = re.findall(r"<tr data-answer.*?</tr>", TABLE)
-    assert len(rows) == len(ENTRIES)
-    for d, row in zip(ENTRIES, rows, strict=True):
-        assert f'<a href="#{d.id.lower()}">{d.id}</a>' in row
-        cells = [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
-        assert len(cells) == 5 and all(cell.strip() for cell in cells), d.id
-        assert not re.search(r"\{\w+\}`|`|\$", "".join(cells)), d.id  # no Markdown is left
-        assert cells[-1].startswith(d.answer)
+    lines = table(ENTRIES, {"D8": ["05_spirals"]})
+    for d, line in zip(ENTRIES, lines, strict=True):
+        texts = [re.sub(r"<[^>]+>", "", part) for part in (line.title, line.paper, line.code, line.effect, line.why)]
+        assert line.id == d.id and line.answer == d.answer and all(text.strip() for text in texts[:4]), d.id
+        assert not re.search(r"\{\w+\}`|`|\$", "".join(texts)), d.id  # no Markdown is left
+        assert line.chapters == ["05_spirals"] * (d.id == "D8")
+    assert TABLE.count("<tr data-answer") == len(ENTRIES)
 
 
 def test_chapters_that_cite_are_found(tmp_path):

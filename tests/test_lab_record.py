@@ -1,48 +1,21 @@
 """A lab record shows every run once, every setting beside the paper's, and no number of its own."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 import yaml
 from conftest import NAMES, ROOT, made_up_record
-from pages.lab_record import STYLE, lab_record, protocols, same, settings_html, show, steps_of
+from pages.lab_record import by_tier, lab_record, protocols, run_table, same, sheets, show, steps_of
+from pages.templates import render
 
 from romae_book.experiments import experiments
 from romae_book.experiments.settings import setting_values
 from romae_book.lab.records import load_all
+from romae_book.lab.runs import Runs
 
 PAGES = sorted((ROOT / "book" / "lab").glob("*.md"))
 RECORDS = {name: load_all(experiment=name).records for name in NAMES}
 PAPERS = [name for name in NAMES if hasattr(experiments()[name], "paper")]  # the others are our own questions
-
-
-class Tables(HTMLParser):
-    """Rows of every table, each a list of texts, by the last h3 before it; tags must close in order."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.open, self.heading, self.found = [], "", []
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
-        if tag == "h3":
-            self.heading = ""
-        elif tag == "tr":
-            self.found.append((self.heading, []))
-        elif tag in ("td", "th"):
-            self.found[-1][1].append("")
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "h3" in self.open:
-            self.heading += data
-        elif "td" in self.open or "th" in self.open:
-            self.found[-1][1][-1] += data
 
 
 def page_of(name: str) -> dict[str, str]:
@@ -71,22 +44,18 @@ def test_no_number_is_typed(page):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_record_is_shown_once_with_its_seed(pages, name):
-    found = Tables(pages[name]["runs"] + pages[name].get("ablations", "")).found
-    rows = [(heading, cells) for heading, cells in found if re.fullmatch(r"\d+", cells[0])]
-    assert len(rows) == len(RECORDS[name])
+def test_every_record_is_shown_once_with_its_seed(name):
+    tables = {table.settings: table for table in map(run_table, by_tier(Runs(RECORDS[name])))}
+    assert sum(len(table.columns["seed"]) for table in tables.values()) == len(RECORDS[name])
     for record in RECORDS[name]:
-        main = next(iter(record.metrics.values()))
-        usual = experiments()[name].preset(record.preset)
+        cls, main = experiments()[name], next(iter(record.metrics.values()))
+        usual = cls.preset(record.preset)
         named = [(k, v) for k, v in record.planned.overrides if v != getattr(usual, k)]
-        changed = {f"{k}={show(v)}" for k, v in named if k not in experiments()[name].neutral}
-        changed |= {f"{k}={show(record.config[k])}" for k in experiments()[name].variants}  # always told
-        mine = [
-            cells
-            for heading, cells in rows
-            if set(heading.split()) == {record.preset, *changed} and cells[0] == str(record.seed)
-        ]
-        numbers = [float(cell) for cells in mine for cell in cells[1:] if re.fullmatch(r"\d+(\.\d+)?", cell)]
+        changed = {f"{k}={show(v)}" for k, v in named if k not in cls.neutral}
+        changed |= {f"{k}={show(record.config[k])}" for k in cls.variants}  # always told
+        table = next(t for settings, t in tables.items() if set(settings) == {record.preset, *changed})
+        rows = [i for i, seed in enumerate(table.columns["seed"]) if seed == str(record.seed)]
+        numbers = [float(c[i]) for c in table.columns.values() for i in rows if re.fullmatch(r"\d+(\.\d+)?", c[i])]
         assert any(number == pytest.approx(main, rel=1e-3) for number in numbers), record.path.name
 
 
@@ -102,10 +71,8 @@ def test_steps_and_weights_that_are_reckoned_are_those_of_the_runs(name):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_papers_column_names_its_source_and_real_settings(name):
-    html = settings_html(name)
-    for sheet in protocols(name):
-        assert re.match(r"(Tables? \d|App\. B)", sheet["source"])
-        assert f'The paper<span class="hint">{sheet["source"]}</span>' in html
+    for sheet, shown in zip(protocols(name), sheets(name), strict=True):
+        assert re.match(r"(Tables? \d|App\. B)", sheet["source"]) and shown.source == sheet["source"]
         known = setting_values(experiments()[name].paper().replace(**sheet.get("where", {})))
         assert {*sheet["settings"], *sheet.get("remarks", {}), *sheet.get("only", ())} <= set(known)
 
@@ -128,12 +95,14 @@ def test_the_presets_called_paper_are_the_papers_but_for_what_is_declared():
 
 
 def test_a_difference_is_a_word():
-    rows = {cells[0]: cells[1:] for _, cells in Tables(settings_html("spirals")).found}
-    head, rate, momentum = rows["Setting"], rows["peak learning rate lr"], rows["AdamW's second beta beta2"]
-    best = next(i for i, cell in enumerate(head) if cell.startswith("best"))
-    assert [cell.endswith("differs") for cell in rate] == [cell.startswith(("text", "best", "page")) for cell in head]
-    assert momentum[0] == "?" and not any("differs" in cell for cell in momentum)
-    assert rows["samples to train on"][best] == "200,000 differs"
+    (sheet,) = sheets("spirals")
+    rows, presets = {row.key or row.words: row for row in sheet.rows}, [preset for preset, _ in sheet.presets]
+    assert [differs for _, differs in rows["lr"].cells] == [preset in ("text", "best", "page") for preset in presets]
+    assert rows["beta2"].paper == "?" and not any(differs for _, differs in rows["beta2"].cells)
+    assert rows["samples to train on"].cells[presets.index("best")] == ("200,000", True)
+    html = render("lab_settings.html", sheets=[sheet])
+    marked = sum(differs for row in (*sheet.rows, *sheet.silent) for _, differs in row.cells)
+    assert html.count(">differs<") == 1 + marked
 
 
 def test_what_is_the_same():
@@ -147,10 +116,10 @@ def test_a_page_without_any_record(name, tmp_path, monkeypatch):
     found = page_of(name)
     assert "No record yet" in found["runs"] and "ablations" not in found
     assert f"python -m romae_lite run {name} --preset" in found["missing"] and "0 of " in found["missing"]
-    assert found["settings"] == settings_html(name)
+    assert found["settings"] == render("lab_settings.html", sheets=sheets(name))
 
 
-def test_two_runs_have_no_interval_and_precisions_are_told_apart(tmp_path, monkeypatch):
+def test_two_runs_have_no_interval_and_of_two_precisions_one_counts(tmp_path, monkeypatch):
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
     metrics = {"rmse_clean": 0.5, "rmse_noisy": 0.1, "rmse_authors": 0.1}
     make = lambda seed, root=tmp_path, **more: made_up_record(seed=seed, root=root, **more)  # noqa: E731
@@ -180,5 +149,6 @@ def test_pages_need_nothing_from_elsewhere_and_take_the_colours_of_the_page(page
         text = "".join(page.values())
         assert not re.search(r"https?://|<script|<link|<img|@import|url\(", text)
         assert not re.search(r" style=", text)
-    outside_variables = re.sub(r"var\([^()]*\)", "", STYLE)
+    css = (ROOT / "book" / "_static" / "pages.css").read_text(encoding="utf-8")
+    outside_variables = re.sub(r"var\([^()]*\)", "", css)
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgba?\(|hsla?\(|:\s*(white|black|gray|grey)\b", outside_variables)

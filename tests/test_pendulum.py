@@ -13,7 +13,7 @@ from romae_book.experiments import experiment
 from romae_book.experiments.pendulum import data as world
 from romae_book.experiments.pendulum import rivals as predictors
 from romae_book.experiments.pendulum.experiment import Pendulum, grey, mirrored
-from romae_book.paper import claims, report
+from romae_book.paper import claims, numbers
 from romae_lite.model import count_parameters
 from romae_lite.training import fit, seeded
 
@@ -308,8 +308,8 @@ def test_scales_of_positions_do_not_reach_the_predictors():
     assert exp.compare(one)["mse_kalman"] == exp.replace(position_scale=0.1).compare(other)["mse_kalman"]
 
 
-def test_scoreboard_has_the_row():
-    rows = [row for row in report.rows(experiments=["pendulum"]) if not row.claim.quoted]
+def test_the_paper_has_the_row():
+    rows = [row for row in numbers.rows(only=["pendulum"]) if not row.claim.quoted]
     assert [row.claim.metric for row in rows] == ["mse", "mse_authors"]  # the printed number, read in two ways
     assert [row.claim.value for row in rows] == pytest.approx([3.32e-3, 3.32])
     quoted = {c.row: c.value for c in claims.CLAIMS if c.experiment == "pendulum" and c.quoted}

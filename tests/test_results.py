@@ -25,7 +25,7 @@ from romae_book.lab.records import CorruptRecord, Record, load, load_all
 from romae_book.lab.runs import Runs, runs_of
 from romae_book.lab.summary import summarise
 from romae_book.notebook.tables import Table, table
-from romae_book.paper import report
+from romae_book.paper.numbers import rows
 
 
 def record(**changes) -> Record:
@@ -347,7 +347,7 @@ def test_a_record_in_another_precision_answers_every_question_but_one(tmp_path, 
     assert [(r.seed, r.precision) for r in runs_] == [(0, "bf16"), (1, "bf16"), (2, "bf16")]
     assert runs_ == runs_of(Spirals.paper().replace(compile=True)) and not runs_of(Spirals.paper().replace(lr=1e-3))
     assert [p.seed for p in runs.missing(["spirals"]) if p.name.startswith("paper-s")] == [0, 1, 2, 3, 4]
-    row = next(r for r in report.rows(experiments=["spirals"]) if r.ours)
+    row = next(r for r in rows(only=["spirals"]) if r.ours)
     assert (row.tier, row.ours.n) == ("reduced", 3) and "--set precision=bf16" in row.command
     record(seed=1, root=tmp_path)  # where both are there, float32 is taken
     assert [r.precision for r in runs_of(Spirals.paper())] == ["bf16", "fp32", "bf16"]

@@ -13,12 +13,12 @@ import pytest
 from conftest import ROOT
 from pages import prose
 from pages.prose import change
+from romae_book.paper.outcomes import Outcome
 
 from romae_book.experiments import experiments
 from romae_book.lab.records import Record, counted, load_all
 from romae_book.lab.summary import summarise
 from romae_book.paper import outcomes
-from romae_book.paper.outcomes import Outcome
 
 RECORDS = load_all().records
 

@@ -1,13 +1,12 @@
 """What this book adds to Sphinx.
 
     {explorable} spirals               an interactive figure, built from the committed records
-    {scoreboard}                       every claim of the paper with ours beside it, from the records; with an argument
-                                       parts of its rule: margins, before
-    {claims} agrees better             the claims in words that came out so, as a list
-    {numbers} agrees better            the single numbers that came out so, as a list
+    {results}                          every claim of the paper with a picture and a verdict, from the records
+    {claims} reproduced                the claims that came out so, as a list; several words are joined by hyphens
     {model_card} filler                the card of a model that `load` knows, from the record of its run
     {since_the_paper}                  later and independent numbers, never judged
-    {paper}`cell`, {ours}`cell`, {own}`cell`, {outcome}`cell`     in a sentence: a number of the scoreboard, by its id
+    {paper}`cell`, {ours}`cell`, {own}`cell`                      in a sentence: a number of the paper, by its id
+    {verdict}`claim`, {verdicts}`claims`                          in a sentence: of one claim, and how all came out
     {recorded}`spirals best rmse_clean`                           in a sentence: any other metric of a setting
     {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
     {deviations}                       the entries of the page that it stands on, as one table
@@ -50,10 +49,14 @@ def fingerprint() -> str:
 
 
 class Generated(SphinxDirective):
-    """A directive whose content depends on the package or the records."""
+    """A directive whose content depends on the package or the records. assets: files of _static that its page loads."""
+
+    assets = ()
 
     def run(self):
-        self.env.metadata[self.env.docname]["romae_generated"] = "yes"
+        about = self.env.metadata[self.env.docname]
+        about["romae_generated"] = "yes"
+        about["romae_assets"] = " ".join(dict.fromkeys((*about.get("romae_assets", "").split(), *self.assets)))
         try:
             return self.generate()
         except Exception as error:
@@ -69,25 +72,13 @@ class ExplorableDirective(Generated):
         return [nodes.raw("", gallery(self.arguments[0]).html(), format="html")]
 
 
-class ScoreboardDirective(Generated):
-    """Without an argument the whole; "margins" or "before": a table for the words about the rule."""
-
-    optional_arguments = 1
+class ResultsDirective(Generated):
+    assets = ("pages.css", "results.js")
 
     def generate(self):
-        from pages import board
-        from pages.deviations import DEVIATIONS
+        from pages.results import results_html
 
-        self.env.note_dependency(str(DEVIATIONS))
-        part = self.arguments[0] if self.arguments else ""
-        makers = {
-            "": lambda: board.board_html(script="../_static/scoreboard.js"),
-            "margins": board.margins_html,
-            "before": board.before_html,
-        }
-        if part not in makers:
-            raise ValueError(f"{part!r}; it takes margins, before, or nothing")
-        return [nodes.raw("", makers[part](), format="html")]
+        return [nodes.raw("", results_html(), format="html")]
 
 
 class MarkdownDirective(Generated):
@@ -106,13 +97,6 @@ class ClaimsDirective(MarkdownDirective):
         from pages.prose import claims_markdown
 
         return claims_markdown([word.replace("-", " ") for word in self.arguments])
-
-
-class NumbersDirective(MarkdownDirective):
-    def markdown(self):
-        from pages.prose import numbers_markdown
-
-        return numbers_markdown([word.replace("-", " ") for word in self.arguments])
 
 
 class ModelCardDirective(MarkdownDirective):
@@ -152,7 +136,7 @@ class SincePaperDirective(MarkdownDirective):
 
 
 def number_role(name, rawtext, text, lineno, inliner, options=None, content=None):
-    """A number or a word from the records: `page.prose` has a function of the role's name."""
+    """A number or a word from the records: `pages.prose` has a function of the role's name."""
     from pages import prose
 
     inliner.document.settings.env.metadata[inliner.document.settings.env.docname]["romae_generated"] = "yes"
@@ -165,13 +149,14 @@ def number_role(name, rawtext, text, lineno, inliner, options=None, content=None
 class LabRecordDirective(Generated):
     required_arguments = 1
     has_content = True
+    assets = ("pages.css",)
 
     def generate(self):
         from pages.deviations import DEVIATIONS
-        from pages.lab_record import STYLE, lab_record
+        from pages.lab_record import lab_record
 
         self.env.note_dependency(str(DEVIATIONS))
-        found = [nodes.raw("", f"<style>{STYLE}</style>", format="html")]
+        found = []
         for part in lab_record(self.arguments[0], "\n".join(self.content)):
             section = nodes.section(ids=[part.id], names=[part.id])
             section += nodes.title("", part.title)
@@ -184,17 +169,19 @@ class LabRecordDirective(Generated):
 
 
 class DeviationsDirective(Generated):
+    assets = ("pages.css", "deviations.js")
+
     def generate(self):
         from pages import deviations
-        from pages.lab_record import STYLE
 
         found = deviations.read(Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8"))
         cited = deviations.citing(ROOT.glob("notebooks/*.ipynb"))
-        table = deviations.table_html(found, cited, "../_static/deviations.js", "../notebooks/")
-        return [nodes.raw("", f"<style>{STYLE}{deviations.STYLE}</style>{table}", format="html")]
+        return [nodes.raw("", deviations.table_html(found, cited, "../notebooks/"), format="html")]
 
 
 class EncodingsDirective(Generated):
+    assets = ("pages.css",)
+
     def generate(self):
         from pages.encodings import encodings_html
 
@@ -259,21 +246,29 @@ def drop_thebe(app, pagename, templatename, context, doctree):
     context["script_files"][:] = [s for s in context.get("script_files", []) if not thebe(s)]
 
 
+def page_assets(app, pagename, templatename, context, doctree):
+    """Style and script of a generated page, on that page alone."""
+    for name in app.env.metadata.get(pagename, {}).get("romae_assets", "").split():
+        if name.endswith(".css"):
+            app.add_css_file(name)
+        else:
+            app.add_js_file(name, loading_method="defer")
+
+
 def setup(app):
     app.add_directive("explorable", ExplorableDirective)
-    app.add_directive("scoreboard", ScoreboardDirective)
+    app.add_directive("results", ResultsDirective)
     app.add_directive("lab_record", LabRecordDirective)
     app.add_directive("deviations", DeviationsDirective)
     app.add_directive("encodings", EncodingsDirective)
     app.add_directive("chapters", ChaptersDirective)
     app.add_directive("claims", ClaimsDirective)
-    app.add_directive("numbers", NumbersDirective)
     app.add_directive("model_card", ModelCardDirective)
     app.add_directive("since_the_paper", SincePaperDirective)
     app.setup_extension("sphinx.ext.autodoc")
     app.add_directive("api", ApiDirective)
     app.setup_extension("docstrings")
-    for role in ("paper", "ours", "own", "outcome", "recorded", "difference", "judged"):
+    for role in ("paper", "ours", "own", "verdict", "verdicts", "recorded", "difference"):
         app.add_role(role, number_role)
     app.add_directive("findings", FindingsDirective)
     app.setup_extension("address")
@@ -281,5 +276,6 @@ def setup(app):
     app.setup_extension("lighter")
     app.connect("env-get-outdated", outdated)
     app.connect("build-finished", results_as_csv)
+    app.connect("html-page-context", page_assets)
     app.connect("html-page-context", drop_thebe, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

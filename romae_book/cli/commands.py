@@ -21,7 +21,7 @@ from ..experiments import experiment, experiments
 from ..lab import run as runs
 from ..lab.planned import Planned, assignment, results_dir, seeds
 from ..paper import encodings
-from ..paper.report import scoreboard_text
+from ..paper.report import report_text
 
 T = TypeVar("T")
 
@@ -219,7 +219,7 @@ def do_export(options) -> int:
 def do_report(options) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a pipe on Windows may have no ✓
-    text = scoreboard_text(options.experiments or None)
+    text = report_text(options.experiments or None)
     if not results_dir().exists():
         print(f"romae_lite: there is no folder {results_dir()}, so there are no records", file=sys.stderr)
     print(text)

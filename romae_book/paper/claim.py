@@ -1,8 +1,8 @@
 """What the paper reports: cells of its tables and figures.
 
 The numbers themselves stand in `paper.py` of each subject, row by row: "0.062 (0.007)" is a mean and a standard
-deviation, "?" a cell that nobody here could read. Together they make CLAIMS. `outcomes` says how ours compares with a
-cell, `statements` which sentence of the paper a cell is evidence for.
+deviation, "?" a cell that nobody here could read. Together they make CLAIMS. `numbers` sets ours beside a cell,
+`statements` has the sentences of the paper, `rule` says when one is reproduced.
 """
 
 import re
@@ -35,9 +35,8 @@ TABLES = (
 class Claim:
     """One cell of the paper: which table, what it says, and which of our records answer it.
 
-    ``where`` holds settings that a record's config must have, ``metric`` the key of its metric. value, std, margin,
-    draw and floor are in plain units (0.00332, not 3.32); ``printed`` is the cell as printed, in units of 10^exponent.
-    The fields from ``n`` on are for the comparison (`outcomes`).
+    ``where`` holds settings that a record's config must have, ``metric`` the key of its metric. value and std are in
+    plain units (0.00332, not 3.32); ``printed`` is the cell as printed, in units of 10^exponent.
     """
 
     id: str
@@ -58,24 +57,11 @@ class Claim:
     quoted: bool = False  # the number of another method, which the paper took from elsewhere
     note: str = ""
     n: int | None = None  # runs behind the paper's standard deviation
-    cases: int | None = None  # of the test set, where the score is a share of them, or nearly: a macro F-score
-    draw: float = 0.0  # standard error that the paper's value owes to its one test set
-    floor: float = 0.0  # noise of the targets, the same for both sides: errors are compared above it
-    margin: float = 0.0  # a difference that no reader would act on
-    margin_share: float = 0.0  # the same as a share of the paper's value; the larger of the two holds
-    margin_why: str = ""
-    not_comparable: str = ""  # the reason, where no run of ours could be compared
+    known: float | None = None  # standard error of one run, where theory has it
     needs: str = ""  # what a run takes that has not been made: an estimate
     optimum: str = ""  # of the records' metrics, <metric>_<optimum> is the best possible predictor's
     opponent: str = ""  # and <metric>_<opponent> the strongest other method's
-    also: tuple[str, ...] = ()  # other metrics of the same runs that say more, shown beside
-    reading: bool = False  # another reading of a cell that stands above it: counted apart
-    better_before: str = ""  # what ``better`` was under the rule of before November 2026, where that differs
-
-    @property
-    def allowed(self) -> float:
-        """The equivalence margin in plain units."""
-        return max(self.margin, self.margin_share * (self.value or 0.0))
+    reading: bool = False  # another reading of a cell that stands above it: shown in the lab record alone
 
     @property
     def is_count(self) -> bool:
@@ -86,12 +72,6 @@ class Claim:
     def decimals(self) -> int:
         """Digits after the point as printed."""
         return len(re.match(r"[^.e (]*\.?(\d*)", self.printed)[1])
-
-    @property
-    def resolution(self) -> float:
-        """Half a unit in the last printed place, in plain units."""
-        mantissa, _, power = self.printed.split(" ")[0].partition("e")
-        return float(f"5e{self.exponent + int(power or 0) - len(mantissa.partition('.')[2]) - 1}")
 
     def show(self) -> str:
         """The paper's number: "3.32 ± 0.13 ×10⁻³"."""
@@ -110,16 +90,6 @@ class Claim:
 # A column is (heading, settings), a row (heading, settings, cell, cell ...); None is a cell that the table has not.
 # Settings named like a field of Claim set that field, all others go to `where`. A row's win over a column's, a column's
 # over the table's.
-
-# Equivalence margins by kind of metric: conventions for what a reader would not act on. They are younger than most of
-# the runs.
-SQUARED = dict(margin_share=0.1, margin_why="a convention: 10 % of a mean squared error is 5 % of its root, of the "
-               "size that one recorded run differed by on another machine")
-ROOT = dict(margin_share=0.05, margin_why="a convention: 5 %, of the size that one recorded run differed by on another "
-            "machine")
-SHARE = dict(margin=0.01, margin_why="a convention: one point, less than half of what [CLS] costs in Table 2; where a "
-             "claim says level, being behind by less counts as level")
-EXACT = dict(margin_why="none: the number is known but for the draw of its test set and the digits printed")
 
 CLAIM_FIELDS = {field.name for field in fields(Claim)}
 QUOTED = {"quoted": True}

@@ -1,13 +1,13 @@
 """What the paper says of ELAsTiCC (Table 4)."""
 
-from .claim import QUOTED, SHARE, table
+from .claim import QUOTED, table
 
 POINTS = "Table 4 does not say on which points; the authors' README calls its alert mask the closer comparison"
 
 CLAIMS = (
     *table(
         "Table 4", "ELAsTiCC, F-score",
-        dict(experiment="elasticc", metric="f1_macro", better="higher", cases=20_000, **SHARE,
+        dict(experiment="elasticc", metric="f1_macro", better="higher",
              needs="the data set (tens of gigabytes), and several GPUs, for a batch of 16,384 is too much for one: by "
                    "counting some six to ten hours of one H100's work a run, tiny-shallow a third of it"),
         (

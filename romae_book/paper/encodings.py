@@ -153,7 +153,7 @@ def against(arm: Arm, group: list[Arm], recorded: Recorded) -> Summary | None:
 def side(gap: Summary, better: str) -> str:
     """Of the base against an arm, from the arm's metric less the base's."""
     if gap.low <= 0 <= gap.high:
-        return "not told from"
+        return "level with"
     return "ahead of" if (gap.low > 0) is (better == "lower") else "behind"
 
 

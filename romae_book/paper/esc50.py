@@ -1,11 +1,11 @@
 """What the paper says of ESC-50 (Table 3)."""
 
-from .claim import QUOTED, SHARE, table
+from .claim import QUOTED, table
 
 CLAIMS = (
     *table(
         "Table 3", "ESC-50, accuracy by pre-training set",
-        dict(experiment="esc50", metric="accuracy", better="higher", exponent=-2, unit="%", cases=2000, **SHARE,
+        dict(experiment="esc50", metric="accuracy", better="higher", exponent=-2, unit="%",
              needs="recordings for pre-training (AudioSet-20k or Librispeech), and hours of a GPU"),
         (
             ("Librispeech", dict(pretrain="librispeech")), ("AudioSet-20k", dict(pretrain="audioset20k")),

@@ -14,7 +14,7 @@ from ..lab.records import Record
 from ..lab.runs import runs_of
 from ..lab.summary import Summary, summarise
 from .claims import CLAIMS
-from .outcomes import half_width, of_the_test_set, over_runs
+from .rule import Estimate, test_set
 
 FINDINGS: list[Callable[[Path | None], str | None]] = []
 
@@ -89,7 +89,7 @@ def turned_or_added(root: Path | None) -> str | None:
     """Continuous RoPE and added sines at the same unit, one between neighbours, once every task has all its runs."""
     from .encodings import SEEDS, Recorded, against, arms, is_base, side
 
-    recorded, sides = Recorded(root), {"ahead of": [], "behind": [], "not told from": []}
+    recorded, sides = Recorded(root), {"ahead of": [], "behind": [], "level with": []}
     for base in filter(is_base, everybody := arms()):
         group = [arm for arm in everybody if arm.task is base.task]
         gaps = {(arm.encoding, arm.unit): against(arm, group, recorded) for arm in group}
@@ -98,10 +98,10 @@ def turned_or_added(root: Path | None) -> str | None:
             return None
         title = base.task.title
         name = title if any(map(str.isupper, title[1:])) else title.lower()
-        if side(nothing, base.task.better) == "not told from":
+        if side(nothing, base.task.better) == "level with":
             name += " (where leaving positions out does as well)"
         sides[side(added, base.task.better)].append(name)
-    words = {"ahead of": "ahead", "behind": "behind", "not told from": "not told apart"}
+    words = {"ahead of": "ahead", "behind": "behind", "level with": "level"}
     told = ", ".join(f"{words[key]} on the {' and '.join(titles)}" for key, titles in sides.items() if titles)
     return (
         "**Turning queries and keys is not always better than adding sines and cosines of the same positions.** With "
@@ -159,9 +159,9 @@ def classics(root: Path | None) -> str | None:
     gaps = {n: _gap(s, "accuracy_minirocket", "accuracy") for n, s in sets.items()}
     if any(gap.low is None for gap in gaps.values()):
         return None
-    told = {"ahead on": [], "behind on": [], "level on": [], "not told apart on": []}
+    told = {"ahead on": [], "behind on": [], "level on": [], "without a visible difference on": []}
     for name, gap in gaps.items():
-        side = "ahead on" if gap.low > 0 else "behind on" if gap.high < 0 else "not told apart on"
+        side = "ahead on" if gap.low > 0 else "behind on" if gap.high < 0 else "without a visible difference on"
         told["level on" if not any(gap.values) else side].append(name)
     worst = max(names, key=lambda n: gaps[n].mean)
     ours, theirs = (average(sets[worst], key) for key in ("accuracy", "accuracy_minirocket"))
@@ -176,13 +176,13 @@ def classics(root: Path | None) -> str | None:
 
 def _gap(records: Sequence[Record], more: str, less: str) -> Summary:
     """How far one accuracy is above another in the same runs, with the sampling error of the test set, which a
-    lead on the scoreboard has too."""
+    claim about methods has too."""
     found = summarise(r.metrics[more] - r.metrics[less] for r in records)
     if found.low is None:
         return found
     cases = SETS[records[0].config["dataset"]].test
-    half = half_width([over_runs(found), of_the_test_set(cases, average(records, more), average(records, less))])
-    return replace(found, low=found.mean - half, high=found.mean + half)
+    gap = Estimate.of(found.values).plus(test_set(cases, average(records, more), average(records, less)))
+    return replace(found, low=gap.interval[0], high=gap.interval[1])
 
 
 def _ahead_by_table_12(root: Path | None, names: Iterable[str]) -> str:

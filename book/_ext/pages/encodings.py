@@ -1,8 +1,8 @@
 """The study of position encodings as part of a page: {encodings} in the book. `lab.encodings` says what is compared."""
 
-import html
 import math
 from itertools import groupby
+from typing import NamedTuple
 
 from romae_book.explorables.svg import label, line, tag
 from romae_book.lab.planned import command_of
@@ -21,6 +21,8 @@ from romae_book.paper.encodings import (
     side,
 )
 
+from .templates import render
+
 METRICS = {
     "mse_noisy": "mean squared error to the noisy values", "mse": "mean squared error", "accuracy": "accuracy",
     "f1_macro": "macro F1",
@@ -28,31 +30,14 @@ METRICS = {
 CAPTION = (
     "What each way of telling positions loses, over what continuous RoPE with one unit between neighbours loses: right "
     "of 1 is worse. On the synthetic series what counts is the error above the best possible. Bars: 95 % intervals "
-    "over seeds of the arm itself; what tells two apart are the differences in the table. Hollow: the paper’s unit, or "
-    "no positions. Logarithmic axis."
+    "over seeds of the arm itself; two arms are compared by their differences, in the table. Hollow: the paper’s unit, "
+    "or no positions. Logarithmic axis."
 )
 RIGHT = 30  # pixels of the picture: at the right; of a row, its height, where the axis begins, the whole width, and how
 # far below a name its mark is. On a phone names stand above their marks.
 WIDE, NARROW = (26, 370, 900, -4), (40, 14, 400, 14)
 
-STYLE = """
-.romae-encodings{--line:color-mix(in srgb,currentColor 20%,transparent);font-family:var(--romae-sans,sans-serif)}
-.romae-encodings .wide{overflow-x:auto}
-.romae-encodings figure{margin:1em 0}
-.romae-encodings figcaption{font-size:.88em;line-height:1.45;margin:.4em 0 0}
-.romae-encodings pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.78em}
-.romae-encodings svg{display:block;width:100%;height:auto;color:inherit}
-.romae-encodings svg.narrow{display:none}
-@media (max-width:640px){.romae-encodings svg.narrow{display:block}.romae-encodings svg.spread{display:none}}
-.romae-encodings table{border-collapse:collapse;font-size:.84em;color:inherit;background:none;margin:1em 0}
-.romae-encodings :is(th,td){padding:.35em .9em .35em .3em;text-align:left;vertical-align:top;background:none;
- color:inherit;border:0!important;border-bottom:1px solid var(--line)!important;font-weight:400}
-.romae-encodings :is(thead th,th[scope=rowgroup]){font-weight:600}
-.romae-encodings th[scope=rowgroup]{padding-top:1.2em}
-.romae-encodings td{font-variant-numeric:tabular-nums}
-.romae-encodings .note{font-size:.84em;opacity:.85}
-.romae-encodings code{font-size:.85em;overflow-wrap:anywhere;color:inherit;background:none;border:0;padding:0}
-"""
+Results = list[tuple[Arm, Summary | None]]
 
 
 def encodings_html() -> str:
@@ -60,94 +45,73 @@ def encodings_html() -> str:
     recorded = Recorded()
     found = [(arm, arm.summary(recorded)) for arm in arms()]
     todo = list(missing())
-    done = sum(s is not None and s.n == SEEDS for _, s in found)
-    parts = [f'<div class="romae-encodings"><style>{STYLE}</style>']
-    if todo or done < len(found):
-        parts.append(
-            f"<p>{done} of {len(found)} arms have all their {SEEDS} seeds; {len(todo)} runs are known to be missing."
-            "</p>"
-        )
-    else:
-        parts.append(f"<p>All {done} arms have their {SEEDS} seeds.</p>")
-    if said := [text for _, group in _tasks(found) if (text := verdict([arm for arm, _ in group], recorded))]:
-        parts.append(f"<ul>{''.join(f'<li>{text}</li>' for text in said)}</ul>")
-    if any(s for _, s in found):
-        parts.append(
-            f"<figure>{picture(found, recorded)}{picture(found, recorded, narrow=True)}"
-            f"<figcaption>{CAPTION}</figcaption></figure>"
-        )
-        parts.append(f'<div class="wide">{table(found, recorded)}</div>{grid(found, recorded)}')
-    else:
-        parts.append("<p>No arm has been run yet, so there is nothing to show.</p>")
-    if todo:
-        parts.append(
-            '<p class="note">What comes next; <code>python -m romae_lite campaign encodings</code> makes them all:</p>'
-            f"<pre>{html.escape(command_of(todo[:SEEDS]))}</pre>"
-        )
-    return "\n".join([*parts, "</div>"])
+    return render(
+        "encodings.html", done=sum(s is not None and s.n == SEEDS for _, s in found), arms=len(found), seeds=SEEDS,
+        todo=len(todo),
+        verdicts=[(title, *words) for title, group in _tasks(found) if (words := verdict(group, recorded))],
+        pictures=[picture(found, recorded), picture(found, recorded, narrow=True)] if any(s for _, s in found) else [],
+        caption=CAPTION, rows=table(found, recorded), trials=trials(found, recorded),
+        command=command_of(todo[:SEEDS]) if todo else "",
+    )
 
 
-def _tasks(found: list[tuple[Arm, Summary | None]]) -> list[tuple[str, list[tuple[Arm, Summary | None]]]]:
+def _tasks(found: Results) -> list[tuple[str, Results]]:
     return [(title, list(group)) for title, group in groupby(found, key=lambda pair: pair[0].task.title)]
 
 
-def verdict(group: list[Arm], recorded: Recorded) -> str:
-    """Whom continuous RoPE leaves behind, in a sentence; "" before any difference has an interval."""
-    sides = {"ahead of": [], "behind": [], "not told from": []}
+def verdict(group: Results, recorded: Recorded) -> tuple[str, str] | None:
+    """The unit, and whom continuous RoPE leaves behind; None before any difference has an interval."""
+    group = [arm for arm, _ in group]
+    sides = {"ahead of": [], "behind": [], "level with": []}
     for arm in group:
         gap = against(arm, group, recorded)
-        if gap is None or gap.low is None:
-            continue
-        sides[side(gap, arm.task.better)].append(name_of(arm))
-    said = [f"{side} {', '.join(names)}" for side, names in sides.items() if names]
+        if gap is not None and gap.low is not None:
+            sides[side(gap, arm.task.better)].append(name_of(arm))
+    words = "; ".join(f"{side} {', '.join(names)}" for side, names in sides.items() if names)
     unit = f" ({UNITS['neighbours']})" if len(group[0].task.units) > 1 else ""
-    title = html.escape(group[0].task.title)
-    return f"<b>{title}</b>: continuous RoPE{unit} is " + html.escape("; ".join(said)) + "." if said else ""
+    return (unit, words) if words else None
 
 
-def table(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
-    heads = (
-        "Encoding",
-        "Mean [95 % interval], runs",
-        "less continuous RoPE’s with neighbours one apart, seed by seed",
-        "Learning rate",
-    )
-    body = []
+class ArmRow(NamedTuple):
+    """A row of the table: an arm of a task, its score and what it has more than continuous RoPE."""
+
+    task: str
+    name: str
+    score: str
+    difference: str
+    rate: str
+
+
+def table(found: Results, recorded: Recorded) -> list[ArmRow]:
+    rows = []
     for title, group in _tasks(found):
-        metric = html.escape(f"{title}: {METRICS[group[0][0].task.metric]}, {group[0][0].task.better} is better")
-        body.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}">{metric}</th></tr>')
+        task = f"{title}: {METRICS[group[0][0].task.metric]}, {group[0][0].task.better} is better"
         for arm, summary in group:
-            chosen = chosen_rate(arm, recorded)
-            score = "not run" if summary is None else f"{summary.text()}, n\u00a0=\u00a0{summary.n}"
             gap = against(arm, [a for a, _ in group], recorded)
             less = "" if gap is None else gap.text(decimals=decimals_for(summary.mean, 3)).replace("-", "−")
-            body.append(
-                "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in (name_of(arm), score, less, chosen)) + "</tr>"
-            )
-    head = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
-    return f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+            score = "not run" if summary is None else f"{summary:n}"
+            rows.append(ArmRow(task, name_of(arm), score, less, chosen_rate(arm, recorded)))
+    return rows
 
 
-def grid(found: list[tuple[Arm, Summary | None]], recorded: Recorded) -> str:
-    """What chose: every trial's last validation score, seed 0; the chosen one in bold."""
-    body = ""
-    for title, group in _tasks(found):
-        task = group[0][0].task
-        words = html.escape(f"{title}: {task.valid}, {task.better} is better")
-        body += f'<tr><th scope="rowgroup" colspan="2">{words}</th></tr>'
-        for arm, _ in group:
-            cells = []
-            for rate, planned in zip(arm.task.rates, arm.trials(), strict=True):
-                record = recorded.of(planned)
-                score = "not run" if record is None else f"{record.history[-1][arm.task.valid]:.4g}"
-                words = f"{planned.build().lr:g}: {score}"
-                cells.append(f"<b>{words}</b>" if rate == arm.rate(recorded) else words)
-            body += f"<tr><td>{html.escape(name_of(arm))}</td><td>{'; '.join(cells)}</td></tr>"
-    head = '<thead><tr><th scope="col">Encoding</th><th scope="col">Learning rate: validation score</th></tr></thead>'
-    return (
-        "<details><summary>The grid that chose the learning rates</summary>"
-        f'<div class="wide"><table class="dataframe">{head}<tbody>{body}</tbody></table></div></details>'
-    )
+class Trials(NamedTuple):
+    """What chose an arm's rate: of every rate that was tried the last validation score, and whether it was chosen."""
+
+    task: str
+    name: str
+    scores: list[tuple[str, bool]]
+
+
+def trials(found: Results, recorded: Recorded) -> list[Trials]:
+    rows = []
+    for arm, _ in found:
+        task, scores = arm.task, []
+        for rate, planned in zip(task.rates, arm.trials(), strict=True):
+            record = recorded.of(planned)
+            score = "not run" if record is None else f"{record.history[-1][task.valid]:.4g}"
+            scores.append((f"{planned.build().lr:g}: {score}", rate == arm.rate(recorded)))
+        rows.append(Trials(f"{task.title}: {task.valid}, {task.better} is better", name_of(arm), scores))
+    return rows
 
 
 def picture(found: list[tuple[Arm, Summary | None]], recorded: Recorded, narrow: bool = False) -> str:
