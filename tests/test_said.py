@@ -141,7 +141,7 @@ SAID = (
     ("book/how_to_run.md", "no GPU has run it yet", on_cpus),
     ("book/scale.md", "What was not: any GPU, any network between machines.", on_cpus),
     ("notebooks/13_speed.ipynb", "No GPU has run this code.", on_cpus),
-    ("notebooks/13_speed.ipynb", "No GPU has run any of this", on_cpus),
+    ("romae_book/notebook/speed.py", "No GPU has run any of this", on_cpus),
     (
         "notebooks/04_units.ipynb",
         "No run of ours has its protocol, so there is no verdict",

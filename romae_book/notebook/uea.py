@@ -10,7 +10,7 @@ from ..experiments.uea.experiment import UEA
 from ..lab.runs import Runs, first_runs_of, runs_of
 from ..lab.summary import Summary, summarise
 from ..paper.claims import CLAIMS
-from ..paper.outcomes import half_width, over_runs
+from ..paper.rule import Estimate
 from .tables import Table, table
 
 ROMAE = "RoMAE-tiny"
@@ -201,7 +201,8 @@ def lsst(choices: Mapping[str, Runs]) -> list:
     heads = {"accuracy": "accuracy", "accuracy_train_mode": "accuracy, train mode", "f1_macro": "macro F1"}
     shown = [table(choices, heads, label="LSST", decimals=3, caption="mean [95 % interval over seeds]")]
     first, second = (runs.summary("f1_macro") for runs in choices.values())
-    if abs(first.mean - second.mean) <= half_width(map(over_runs, (first, second))):
+    gap = Estimate.of(first.values).minus(Estimate.of(second.values))
+    if abs(gap.value) <= gap.half:
         shown.append(Markdown("By macro F1 these seeds cannot tell the two settings apart."))
     return shown
 

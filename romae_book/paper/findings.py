@@ -182,7 +182,8 @@ def _gap(records: Sequence[Record], more: str, less: str) -> Summary:
         return found
     cases = SETS[records[0].config["dataset"]].test
     gap = Estimate.of(found.values).plus(test_set(cases, average(records, more), average(records, less)))
-    return replace(found, low=gap.interval[0], high=gap.interval[1])
+    low, high = gap.interval or (gap.value, gap.value)  # where all are right in every case
+    return replace(found, low=low, high=high)
 
 
 def _ahead_by_table_12(root: Path | None, names: Iterable[str]) -> str:
