@@ -647,9 +647,9 @@ def masked_loss(
 ) -> Tensor:
     """Loss of the hidden tokens: what pre-training and interpolation runs minimise.
 
-    hidden (B, N) bool; loss: of (prediction, target, pad), as `reconstruction_loss`. Batch
-    and mask come from the host, where the model's device need not be waited for, and move
-    there in here.
+    hidden (B, N) bool; loss: of (prediction, target, pad), as `reconstruction_loss`.
+    Batch and mask come from the host, where the model's device need not be waited
+    for, and move there in here.
     """
     checks.each(locals(), model=a(nn.Module), batch=a(Tokens), loss=a(Callable))
     where, device = split(hidden, batch.real), device_of(model)
