@@ -1,4 +1,4 @@
-"""python -m romae_lite: hands over to the book's command line, which lies beside the library in a clone."""
+"""python -m romae_lite: the book's command line, which lies beside the library."""
 
 import sys
 
@@ -7,7 +7,10 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "romae_book":
         raise
-    sys.exit("romae_lite: experiments, records and the book need a clone of the repository; this is the library alone")
+    sys.exit(
+        "romae_lite: experiments, records and the book need a clone of the repository; "
+        "this is the library alone"
+    )
 
 if __name__ == "__main__":
     sys.exit(main())

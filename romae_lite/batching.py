@@ -11,14 +11,15 @@ def spacing(tokens: Tokens) -> Tensor:
     """Typical distance of neighbours along each axis, (D,) float64.
 
     The median gap between consecutive, different positions within a sample (of an even
-    number of gaps the smaller of the middle two). Positions divided by it are in units of
-    one step from a token to the next. RoPE's fastest pair turns one radian per unit, so
-    this is what lets attention tell neighbours apart (chapter 04). An axis along which no
-    sample has two different positions gets 1.
+    number of gaps the smaller of the middle two). Positions divided by it are in units
+    of one step from a token to the next. RoPE's fastest pair turns one radian per unit,
+    so this is what lets attention tell neighbours apart (chapter 04). An axis along
+    which no sample has two different positions gets 1.
     """
     kind("tokens", tokens, Tokens)
     padding = ~tokens.real[..., None]
-    ordered = tokens.positions.masked_fill(padding, torch.inf).sort(1).values  # (B, N, D)
+    # (B, N, D)
+    ordered = tokens.positions.masked_fill(padding, torch.inf).sort(1).values
     gaps = ordered.diff(dim=1).flatten(0, 1)  # (B (N - 1), D)
     found = [gap[(gap > 0) & gap.isfinite()] for gap in gaps.unbind(1)]
     return torch.stack([g.median() if len(g) else g.new_ones(()) for g in found])
@@ -34,8 +35,8 @@ def trim(batch: Tokens) -> Tokens:
 def by_length(lengths: Tensor, batch: int, generator: torch.Generator) -> Tensor:
     """A random order of samples, (n,), in which a batch holds samples of like length.
 
-    Samples are shuffled, sorted by length within pools of 50 batches, and the batches are
-    shuffled.
+    Samples are shuffled, sorted by length within pools of 50 batches, and the batches
+    are shuffled.
     """
     lengths = _counts("lengths", lengths)
     whole("batch", batch, 1)

@@ -1,4 +1,4 @@
-"""Models and interrupted trainings as files: safetensors with a digest of all that is in them."""
+"""Models and interrupted trainings as files: safetensors with a digest of it all."""
 
 from __future__ import annotations
 
@@ -83,10 +83,11 @@ def save(
         Naming the path, where it cannot be written; what was there before is intact.
     """
     if type(model) not in (RoMAE, RoMAEPredictor):
-        found = type(model).__name__
-        raise TypeError(f"model is of type {found}; save takes RoMAE and RoMAEPredictor")
+        found = f"model is of type {type(model).__name__}"
+        raise TypeError(f"{found}; save takes RoMAE and RoMAEPredictor")
     each(locals(), path=a(str | PathLike), half=a(bool), notes=a(dict | None))
-    about: dict[str, Any] = {"class": type(model).__name__, "config": asdict(model.config)}
+    about: dict[str, Any] = {"class": type(model).__name__}
+    about["config"] = asdict(model.config)
     if notes is not None:
         about["notes"] = notes
     if isinstance(model, RoMAEPredictor):
@@ -95,7 +96,8 @@ def save(
     for name, t in weights.items():
         if not t.isfinite().all():
             raise ValueError(
-                f"{name} holds NaN or numbers too large for {t.dtype}; it cannot be saved"
+                f"{name} holds NaN or numbers too large for {t.dtype}; "
+                "it cannot be saved"
             )
     write_signed(path, weights, "romae_lite", about)
 
@@ -154,7 +156,8 @@ def notes_of(path: Path | str) -> dict | None:
         return read_metadata(path, "romae_lite").get("notes")
 
 
-# Trainings ------------------------------------------------------------------------------
+# Trainings
+# ------------------------------------------------------------------------------
 
 
 @dataclass
@@ -166,7 +169,7 @@ class State:
     seconds: float = 0.0
     aside: float = 0.0  # seconds of these that went into validation
     tokens: int = 0
-    running: float = 0.0  # sum of losses since the last history entry, of the main process
+    running: float = 0.0  # sum of losses since the last entry, of the main process
     history: list[dict] = field(default_factory=list)
 
 
@@ -180,8 +183,10 @@ def save_training(path: Path, state: State, model: nn.Module, optimizers) -> Non
     write_signed(path, tensors, "state", vars(state))
 
 
-def load_training(path: Path, run: str, total: int, model: nn.Module, optimizers) -> State:
-    """Put a checkpoint's weights and slots in place. CheckpointError leaves all as it was."""
+def load_training(
+    path: Path, run: str, total: int, model: nn.Module, optimizers
+) -> State:
+    """Put weights and slots in place. CheckpointError leaves all as it was."""
     with parsing(path, CHECKPOINT, CheckpointError):
         tensors, about = read_signed(path, "state")
         state = State(**about)

@@ -1,7 +1,7 @@
 """Argument validation, and the one door for arrays.
 
-Each helper raises TypeError for a wrong type and ValueError for a wrong value, and names
-the argument, its value and what is accepted.
+Each helper raises TypeError for a wrong type and ValueError for a wrong value, and
+names the argument, its value and what is accepted.
 """
 
 import sys
@@ -40,9 +40,7 @@ def number(name: str, value: Any, right: Callable[[float], bool], what: str) -> 
 
 
 def choice(name: str, value: Any, allowed: Iterable) -> None:
-    if not any(
-        value is one or (isinstance(value, type(one)) and value == one) for one in allowed
-    ):
+    if not any(isinstance(value, type(one)) and value == one for one in allowed):
         options = ", ".join(map(str, allowed))
         raise ValueError(f"{name} is {value!r}; choose one of {options}")
 
@@ -96,11 +94,11 @@ def array(name: str, value: Any) -> np.ndarray:
         value = value.resolve_neg().numpy()
     if isinstance(value, np.ma.MaskedArray):
         value = _unmasked(value)
-    mixed = isinstance(value, list | tuple)
     try:
         found = np.asarray(value)
-        if mixed and found.dtype.kind in "US" and not all(isinstance(v, str) for v in value):
-            found = np.array(value, dtype=object)  # NumPy would make text of the numbers
+        mixed = isinstance(value, list | tuple) and found.dtype.kind in "US"
+        if mixed and not all(isinstance(v, str) for v in value):
+            found = np.array(value, dtype=object)  # NumPy makes text of the numbers
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} is no array ({error})") from error
     if found.dtype.kind in "cV":
@@ -128,7 +126,7 @@ def _dense(name: str, value: "torch.Tensor") -> "torch.Tensor":  # noqa: F821
     if value.is_nested or value.layout != torch.strided:
         raise TypeError(f"{name} is a sparse or nested tensor; give a dense one")
     if value.is_quantized or value.device.type == "meta":
-        what = "quantised" if value.is_quantized else "on the device 'meta', without data"
+        what = "quantised" if value.is_quantized else "on 'meta', without data"
         raise TypeError(f"{name} is {what}; give a tensor of ordinary numbers")
     if value.dtype.itemsize == 1 and value.is_floating_point():
         raise TypeError(f"{name} is {value.dtype}; give 16 bits or more")
@@ -138,8 +136,8 @@ def _dense(name: str, value: "torch.Tensor") -> "torch.Tensor":  # noqa: F821
 def tensor(name: str, value: Any) -> "torch.Tensor":  # noqa: F821
     """Read a tensor (as it is) or a NumPy array of numbers (as a copy).
 
-    Raises ValueError for a mask that hides something, TypeError for everything else that
-    is not a dense array of real numbers.
+    Raises ValueError for a mask that hides something, TypeError for everything else
+    that is not a dense array of real numbers.
     """
     import torch  # here, as it takes its time and drawing needs none
 
@@ -154,9 +152,9 @@ def tensor(name: str, value: Any) -> "torch.Tensor":  # noqa: F821
         if value.dtype.kind in "fiub":
             value = torch.from_numpy(np.array(value, order="C"))
     if not isinstance(value, torch.Tensor):
-        raise TypeError(f"{name} is {found}; it must be a tensor or a numpy array of numbers")
+        raise TypeError(f"{name} is {found}; give a tensor or a numpy array of numbers")
     value = _dense(name, value)
-    if value.dtype in (torch.uint16, torch.uint32, torch.uint64):  # few operations know them
+    if value.dtype in (torch.uint16, torch.uint32, torch.uint64):  # few operations do
         value = value.long()
         if (value < 0).any():
             raise ValueError(f"{name} holds a number beyond 2^63; it must be below")
@@ -166,6 +164,8 @@ def tensor(name: str, value: Any) -> "torch.Tensor":  # noqa: F821
 def shapes(right: bool, what: str, **tensors: Any) -> None:
     """`what` completes the sentence: they must ..."""
     if not right:
-        found = (f"{name} is {t.dtype} of shape {tuple(t.shape)}" for name, t in tensors.items())
+        found = ", ".join(
+            f"{n} is {t.dtype} of shape {tuple(t.shape)}" for n, t in tensors.items()
+        )
         they = "they" if len(tensors) > 1 else "it"
-        raise ValueError(f"{', '.join(found)}; {they} must {what}")
+        raise ValueError(f"{found}; {they} must {what}")

@@ -1,25 +1,26 @@
-"""The same model, computed faster: `Fast(model)` gives the model's answers, up to rounding.
+"""The same model, computed faster: `Fast(model)` answers alike, up to rounding.
 
-The plain model (model.py) is there to be read. This one has the same weights and differs
-in three ways, each measured in chapter 13:
+The plain model (model.py) is there to be read. This one has the same weights and
+differs in three ways, each measured in chapter 13:
 
-* **Pairs as complex numbers.** A pair of channels is one complex number and a rotation one
-  product, done for queries and keys together. For this the two channels of a pair must be
-  neighbours, so the rows of the projection are put into that order first; scores do not
-  notice, since queries and keys are reordered alike.
+* **Pairs as complex numbers.** A pair of channels is one complex number and a rotation
+one
+  product, done for queries and keys together. For this the two channels of a pair must
+  be neighbours, so the rows of the projection are put into that order first; scores do
+  not notice, since queries and keys are reordered alike.
 * **Only what is read.** Nobody reads the last block's visible tokens (`RoMAE`), or any
-  token but [CLS] (`RoMAEPredictor`, pool "cls"): that block has keys and values for all,
-  but queries and a feed-forward part for the tokens that the head reads.
+  token but [CLS] (`RoMAEPredictor`, pool "cls"): that block has keys and values for
+  all, but queries and a feed-forward part for the tokens that the head reads.
 * **Packing.** Where samples have different lengths, everything but attention sees real
   tokens only, one after the other. Attention uses `torch.nn.attention.varlen` where the
   device and the precision allow it, and rows filled up with padding elsewhere.
 
-Opt in by `fit(Fast(model), ...)`, as `Interpolator` does, or `Fast(model)(tokens)`: what is
-trained are the model's own weights. Where random numbers are drawn inside the model
-(dropout, stochastic depth) or its inside is recorded, the plain model answers.
+Opt in by `fit(Fast(model), ...)`, as `Interpolator` does, or `Fast(model)(tokens)`:
+what is trained are the model's own weights. Where random numbers are drawn inside the
+model (dropout, stochastic depth) or its inside is recorded, the plain model answers.
 
-Shapes: B batch, N tokens, T real tokens of the whole batch, E model dimension, H heads, R
-tokens that are read.
+Shapes: B batch, N tokens, T real tokens of the whole batch, E model dimension, H heads,
+R tokens that are read.
 """
 
 from dataclasses import dataclass
@@ -47,12 +48,12 @@ RATES = ("dropout", "attention_dropout", "head_dropout", "drop_path")
 
 
 class Fast(nn.Module):
-    """A model in its fast form. Called like the model, it returns what the model returns.
+    """A model in its fast form, called like the model.
 
     model: a RoMAE or RoMAEPredictor, whose parameters it shares. A subclass, whose
     `forward` may do something else, runs as it is. pack: leave padding out of all but
-    attention; on a GPU the host then waits for the count of real tokens, once for each of
-    the two stacks.
+    attention; on a GPU the host then waits for the count of real tokens, once for each
+    of the two stacks.
     """
 
     def __init__(self, model: RoMAE | RoMAEPredictor, *, pack: bool = True):
@@ -65,10 +66,12 @@ class Fast(nn.Module):
     def config(self):
         return self.model.config
 
-    def forward(self, tokens: Tokens, *where: Split, record: dict | None = None) -> Tensor:
+    def forward(
+        self, tokens: Tokens, *where: Split, record: dict | None = None
+    ) -> Tensor:
         random = self.training and any(getattr(self.config, name) > 0 for name in RATES)
-        plain = type(self.model) not in (RoMAE, RoMAEPredictor)  # has a forward of its own
-        if random or plain or record is not None:
+        other = type(self.model) not in (RoMAE, RoMAEPredictor)  # with its own forward
+        if random or other or record is not None:
             return self.model(tokens, *where, record=record)
         check_shapes(self.config, tokens, record)
         if isinstance(self.model, RoMAE):
@@ -99,7 +102,8 @@ class Fast(nn.Module):
     def _predict(self, tokens: Tokens) -> Tensor:
         """As `RoMAEPredictor.forward`: (B, K) or (B, N, K)."""
         model, cls = self.model, int(self.config.cls)
-        x, positions, pad = model.encoder.begin(tokens.values, tokens.positions, tokens.pad)
+        parts = (tokens.values, tokens.positions, tokens.pad)
+        x, positions, pad = model.encoder.begin(*parts)
         read = slice(0, 1) if model.pool == "cls" else slice(cls, None)
         x = run(model.encoder.stack, x, positions, pad, read, self.pack)
         return model.pool_and_head(x, tokens)
@@ -109,10 +113,10 @@ class Fast(nn.Module):
 class Slots:
     """Layout of a batch: dense (B, N), or packed, with only the T real tokens in a row.
 
-    rows (T,): their places in the flattened (B, N), or None where dense. starts (B + 1,):
-    where in that row each sample begins, for `varlen_attn`. longest: no sample has more
-    tokens. all_heard: every token hears every other of its sample; `varlen_attn` cannot do
-    otherwise.
+    rows (T,): their places in the flattened (B, N), or None where dense. starts (B +
+    1,): where in that row each sample begins, for `varlen_attn`. longest: no sample has
+    more tokens. all_heard: every token hears every other of its sample; `varlen_attn`
+    cannot do otherwise.
     """
 
     shape: tuple[int, int]
@@ -146,16 +150,17 @@ def run(
 ) -> Tensor:
     """`Stack.forward` for the tokens that are read.
 
-    x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, R, E). read: the slots that
-    somebody reads; None: all. heard (N,) bool: the slots that others attend to; None: all.
-    Numbers in slots of padding mean nothing.
+    x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, R, E). read: the slots
+    that somebody reads; None: all. heard (N,) bool: the slots that others attend to;
+    None: all. Numbers in slots of padding mean nothing.
     """
     added = stack.encoding.embedding(positions, x.shape[-1])
     if added is not None:
         x = x + added.type_as(x)
     rotation = stack.encoding.rotation(positions, stack.head_dim)
-    phase = None if rotation is None else torch.complex(*rotation)  # (B, N, 1, head_dim / 2)
-    mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N), True where to look
+    # (B, N, 1, head_dim / 2)
+    phase = None if rotation is None else torch.complex(*rotation)
+    mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N)
     slots = Slots(tuple(x.shape[:2]))
     if pack and pad is not None:
         slots = Slots.of(~pad)
@@ -172,7 +177,7 @@ def run(
     if read is None:
         return x
     wanted = Slots((len(x), x[:, read].shape[1]))
-    if slots.rows is not None and wanted.shape[1] > 1:  # one token of each is never padding
+    if slots.rows is not None and wanted.shape[1] > 1:  # one alone is never padding
         wanted = Slots.of(~pad[:, read])
     return wanted.spread(finish(last, x, phase, mask, slots, read, wanted))
 
@@ -195,7 +200,8 @@ def finish(
         keys = turn(keys, phase)
         queries = turn(queries, wanted.pack(slots.spread(phase)[:, read]))
     parts = ((wanted, queries), (slots, keys), (slots, values))
-    q, k, v = (s.spread(t).transpose(1, 2) for s, t in parts)  # (B, H, R or N, head_dim)
+    # (B, H, R, head_dim), (B, H, N, head_dim) twice
+    q, k, v = (s.spread(t).transpose(1, 2) for s, t in parts)
     mixed = wanted.pack(attend(q, k, v, mask).transpose(1, 2).flatten(2))
     out = wanted.pack(x[:, read]) + layer.out(mixed)
     return out + block.ff(block.norm2(out))
@@ -214,7 +220,8 @@ def attention(
         starts, most = slots.starts, slots.longest
         out = varlen_attn()(q, k, v.contiguous(), starts, starts, most, most)
         return layer.out(out.flatten(-2))
-    q, k, v = (slots.spread(t).transpose(1, 2) for t in (q, k, v))  # (B, H, N, head_dim)
+    # (B, H, N, head_dim)
+    q, k, v = (slots.spread(t).transpose(1, 2) for t in (q, k, v))
     return layer.out(slots.pack(attend(q, k, v, mask).transpose(1, 2).flatten(2)))
 
 
@@ -243,7 +250,8 @@ def can_vary(v: Tensor) -> bool:
 def neighbours(layer: Attention) -> Tensor:
     """The projection's weight (3 E, E), the channels of a pair beside each other."""
     weight, dim = layer.qkv.weight, layer.qkv.weight.shape[1]
-    qk = weight[: 2 * dim].unflatten(0, (2 * layer.heads, 2, -1))  # heads, halves, pairs
+    # heads, halves, pairs
+    qk = weight[: 2 * dim].unflatten(0, (2 * layer.heads, 2, -1))
     return torch.cat((qk.transpose(1, 2).flatten(0, 2), weight[2 * dim :]))
 
 

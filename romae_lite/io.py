@@ -19,8 +19,8 @@ def atomic_write(path: Path | str, data: bytes) -> None:
     """Write data to path, or leave what was there.
 
     Writes a temporary file beside it, flushes it to disk and renames it. A new file has
-    the mode that umask allows; an old file keeps its mode. Raises OSError naming the path
-    where the disk is full or the folder cannot be written.
+    the mode that umask allows; an old file keeps its mode. Raises OSError naming the
+    path where the disk is full or the folder cannot be written.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
@@ -67,7 +67,9 @@ def read(path: Path | str, limit: int) -> bytes:
 
 
 @contextmanager
-def parsing(path: Path | str, what: str, error: type[Exception] = ValueError) -> Iterator:
+def parsing(
+    path: Path | str, what: str, error: type[Exception] = ValueError
+) -> Iterator:
     """Turn whatever goes wrong inside into `error`: "PATH is no WHAT (reason)".
 
     A file that is not there stays a FileNotFoundError.
@@ -84,7 +86,7 @@ def parsing(path: Path | str, what: str, error: type[Exception] = ValueError) ->
 
 
 def parse_json(text: str | bytes):
-    """Parse JSON in which no object has a key twice; of those, Python keeps the last."""
+    """Parse JSON; refuse a key that stands twice, of which Python keeps the last."""
 
     def unique(pairs: list[tuple]) -> dict:
         found = dict(pairs)
@@ -112,8 +114,8 @@ def digest(tensors: dict, text: str = "") -> str:
 def sort_metadata(data: bytes) -> bytes:
     """Sort the metadata of a safetensors file by name.
 
-    safetensors itself writes them in any order, so that the same weights would have many
-    checksums.
+    safetensors itself writes them in any order, so that the same weights would have
+    many checksums.
     """
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + size])

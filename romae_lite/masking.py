@@ -1,9 +1,9 @@
 """Which tokens are hidden: seeded, blind to padding (paper Sec. 4.2; He et al., 2022).
 
-`hide` draws the mask; `split` turns it into index tensors that gather the visible tokens
-for the encoder and the hidden ones for the decoder. Everything is a sort: no loop over
-samples. Both work on the host, where counting waits for no GPU; `Split.to` brings the
-result there.
+`hide` draws the mask; `split` turns it into index tensors that gather the visible
+tokens for the encoder and the hidden ones for the decoder. Everything is a sort: no
+loop over samples. Both work on the host, where counting waits for no GPU; `Split.to`
+brings the result there.
 """
 
 from dataclasses import dataclass
@@ -46,19 +46,20 @@ def hide(
     Raises
     ------
     ValueError
-        For samples with fewer than two real tokens, ratios outside (0, 1), and counts that
-        leave nothing to hide.
+        For samples with fewer than two real tokens, ratios outside (0, 1), and counts
+        that leave nothing to hide.
     """
     real = _mask("real", real)
     rows = real.sum(1)  # (B,)
     if (short := rows < 2).any():
         raise ValueError(
-            f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real token(s); "
-            "masking needs one to show and one to hide"
+            f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real "
+            "token(s); masking needs one to show and one to hide"
         )
     if (ratio is None) == (visible is None):
         raise ValueError(
-            f"ratio is {ratio!r} and visible is {visible!r}; give either ratio or visible"
+            f"ratio is {ratio!r} and visible is {visible!r}; "
+            "give either ratio or visible"
         )
     kind("generator", generator, torch.Generator)
     if visible is not None:
@@ -66,7 +67,7 @@ def hide(
     else:
         pair = ratio if isinstance(ratio, tuple | list) else (ratio, ratio)
         if len(pair) != 2:
-            raise ValueError(f"ratio is {ratio}; it must be a number or a pair (low, high)")
+            raise ValueError(f"ratio is {ratio}; it must be a number or a pair")
         low, high = pair
         number("ratio", low, lambda v: 0 < v < 1, "lie strictly between 0 and 1")
         number("ratio", high, lambda v: low <= v < 1, f"lie between {low} and 1")
@@ -90,13 +91,14 @@ def _counts(visible: int | Tensor, rows: Tensor) -> Tensor:
     keep = tensor("visible", visible).cpu()
     whole_ = keep.dtype != torch.bool and not keep.is_floating_point()
     right = whole_ and keep.shape in ((), rows.shape)
-    shapes(right, f"be one whole number or {len(rows)} numbers, one for a row of real", visible=keep)
+    want = f"be one whole number or {len(rows)} numbers, one for a row of real"
+    shapes(right, want, visible=keep)
     keep = keep.expand(len(rows))
     if (bad := (keep < 1) | (keep >= rows)).any():
         i = int(bad.nonzero()[0])
         raise ValueError(
-            f"visible is {int(keep[i])} for sample {i} with {int(rows[i])} real tokens; it "
-            f"must lie in 1..{int(rows[i]) - 1}"
+            f"visible is {int(keep[i])} for sample {i} with {int(rows[i])} real "
+            f"tokens; it must lie in 1..{int(rows[i]) - 1}"
         )
     return keep
 
@@ -105,8 +107,9 @@ def _counts(visible: int | Tensor, rows: Tensor) -> Tensor:
 class Split:
     """Indices of visible and hidden tokens.
 
-    V and M are the largest counts in the batch; where a sample has fewer, its row is filled
-    up with other indices and the pad mask says so (None where nothing is filled up).
+    V and M are the largest counts in the batch; where a sample has fewer, its row is
+    filled up with other indices and the pad mask says so (None where nothing is filled
+    up).
     """
 
     visible: Tensor  # (B, V) long
@@ -123,8 +126,8 @@ class Split:
         widest = max(self.visible.shape[1], self.hidden.shape[1])
         if not len(self.visible) == len(self.hidden) == batch or widest > n:
             raise ValueError(
-                f"the split is of {len(self.visible)} samples with {widest} tokens or more; "
-                f"these are {batch} with {n}"
+                f"the split is of {len(self.visible)} samples with {widest} tokens or "
+                f"more; these are {batch} with {n}"
             )
         on_cpu = self.visible.device.type == real.device.type == "cpu"
         if torch.compiler.is_compiling() or not on_cpu:
@@ -141,8 +144,8 @@ class Split:
             )
 
     def to(self, device) -> "Split":
-        moved = (None if t is None else to_device(t, device) for t in vars(self).values())
-        return Split(*moved)
+        parts = vars(self).values()
+        return Split(*(None if t is None else to_device(t, device) for t in parts))
 
 
 def split(hidden: Tensor, real: Tensor) -> Split:
@@ -155,8 +158,8 @@ def split(hidden: Tensor, real: Tensor) -> Split:
     indices, pads = [], []
     for name, chosen in (("visible", real & ~hidden), ("hidden", real & hidden)):
         count = chosen.sum(1)  # (B,)
-        if (count == 0).any():
-            raise ValueError(f"sample {int((count == 0).nonzero()[0])} has no {name} token")
+        if (none := count == 0).any():
+            raise ValueError(f"sample {int(none.nonzero()[0])} has no {name} token")
         width = int(count.max())
         indices.append((~chosen).byte().argsort(dim=1, stable=True)[:, :width])
         equal = int(count.min()) == width

@@ -1,12 +1,12 @@
-"""The Rotary Masked Autoencoder: a Transformer that turns queries and keys by positions.
+"""The Rotary Masked Autoencoder: a Transformer that rotates by positions.
 
     tokens ──> hide 75 % ──> embed ──> [CLS] + visible ──> encoder ──> project ──┐
                                                                                  │
     hidden tokens <── head <── decoder <── a mask token at each hidden position ─┘
 
 `RoMAE` is the whole of it, for pre-training and interpolation (paper Sec. 4.2).
-`RoMAEPredictor` is its encoder with a head, for classification and regression. Attention
-gets a mask only where there is padding.
+`RoMAEPredictor` is its encoder with a head, for classification and regression.
+Attention gets a mask only where there is padding.
 
 Shapes: B batch, N tokens, V visible, M hidden, P numbers in a patch, D axes, E model
 dimension, E' that of the decoder, H heads.
@@ -59,7 +59,9 @@ class RoMAE(nn.Module):
         self.head = Head(config.decoder.dim, outputs, config.head_dropout)
         initialise(self, config.init)
 
-    def forward(self, tokens: Tokens, where: Split, record: dict | None = None) -> Tensor:
+    def forward(
+        self, tokens: Tokens, where: Split, record: dict | None = None
+    ) -> Tensor:
         """Predict the values of the hidden tokens.
 
         Parameters
@@ -91,7 +93,7 @@ class RoMAE(nn.Module):
         x = torch.cat((x, masks), dim=1)  # (B, 1 + V + M, E')
         unseen = where.hidden_pad
         if self.config.alone:
-            unseen = torch.ones(hidden.shape[:2], dtype=torch.bool, device=hidden.device)
+            unseen = hidden.new_ones(hidden.shape[:2], dtype=torch.bool)
         pad = join_pads((pad, positions), (unseen, hidden))
         positions = torch.cat((positions, hidden), dim=1)  # (B, 1 + V + M, D)
         x = self.decoder(x, positions, pad, record, "decoder")
@@ -121,11 +123,13 @@ class RoMAEPredictor(nn.Module):
         super().__init__()
         checks.each(
             locals(),
-            config=a(ModelConfig), outputs=at_least(1), pool=one_of("cls", "mean", "token"),
+            config=a(ModelConfig), outputs=at_least(1),
+            pool=one_of("cls", "mean", "token"),
         )
         if pool == "cls" and not config.cls:
             raise ValueError(
-                "pool is 'cls', but the model has no [CLS] token; set cls=True or pool='mean'"
+                "pool is 'cls', but the model has no [CLS] token; set cls=True or "
+                "pool='mean'"
             )
         self.config, self.pool = config, pool
         self.encoder = Encoder(config)
@@ -135,8 +139,8 @@ class RoMAEPredictor(nn.Module):
     def start_from(self, pretrained: RoMAE) -> RoMAEPredictor:
         """Take over a pre-trained encoder with its patch embedding and [CLS] (D4).
 
-        Returns self. Raises ValueError where that was made for other tokens, another size
-        or another position encoding.
+        Returns self. Raises ValueError where that was made for other tokens, another
+        size or another position encoding.
         """
         checks.kind("pretrained", pretrained, RoMAE)
         for name in ("patch", "axes", "encoder", "cls", "positions"):
@@ -179,7 +183,9 @@ class Encoder(nn.Module):
         self.cls = nn.Parameter(torch.randn(dim) * 0.02) if config.cls else None
         self.stack = Stack(config.encoder, config)
 
-    def forward(self, values: Tensor, positions: Tensor, pad: Tensor | None, record=None):
+    def forward(
+        self, values: Tensor, positions: Tensor, pad: Tensor | None, record=None
+    ):
         """values (B, V, P), positions (B, V, D), pad (B, V) or None.
 
         Returns the encoded tokens with their positions and pad mask, each with [CLS] in
@@ -190,7 +196,7 @@ class Encoder(nn.Module):
 
     def begin(self, values: Tensor, positions: Tensor, pad: Tensor | None):
         """Embed, with [CLS] in front, at position 0 of every axis."""
-        x = self.embed(values).float()  # the residual stream stays float32 under autocast
+        x = self.embed(values).float()  # the stream stays float32 under autocast
         if self.cls is not None:
             x = torch.cat((self.cls.expand(len(x), 1, -1), x), dim=1)  # (B, 1 + V, E)
             positions = F.pad(positions, (0, 0, 1, 0))  # (B, 1 + V, D), zeros in front
@@ -217,7 +223,8 @@ class Stack(nn.Module):
     ) -> Tensor:
         """x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, N, E).
 
-        record receives name.i.attention (B, H, N, N) and name.i.out (B, N, E) of block i.
+        record receives name.i.attention (B, H, N, N) and name.i.out (B, N, E) of block
+        i.
         """
         added = self.encoding.embedding(positions, x.shape[-1])
         if added is not None:
@@ -260,8 +267,8 @@ class Block(nn.Module):
 class Attention(nn.Module):
     """Multi-head self-attention with rotated queries and keys (Eq. 1, Sec. 3.1 and 4).
 
-    No biases. Scores are divided by sqrt(head_dim), as the authors' code does (deviation
-    D2: their Eq. 1 says d_model).
+    No biases. Scores are divided by sqrt(head_dim), as the authors' code does
+    (deviation D2: their Eq. 1 says d_model).
     """
 
     def __init__(self, dim: int, heads: int, dropout: float = 0.0):
@@ -274,7 +281,7 @@ class Attention(nn.Module):
         self, x: Tensor, rotation: tuple[Tensor, Tensor] | None, pad: Tensor | None,
         record=None,
     ) -> Tensor:
-        """x (B, N, E); rotation: cos, sin (B, N, 1, head_dim / 2); pad (B, N) or None."""
+        """x (B, N, E); cos, sin (B, N, 1, head_dim / 2); pad (B, N) or None."""
         # queries, then keys, then values: (B, N, 3 H, head_dim)
         heads = self.qkv(x).unflatten(-1, (3 * self.heads, -1))
         qk, v = heads.split((2 * self.heads, self.heads), dim=2)
@@ -319,8 +326,8 @@ class Head(nn.Sequential):
 def norm(dim: int) -> nn.RMSNorm:
     """RMSNorm with the authors' tiny eps.
 
-    It multiplies the gradient of a token that is all zeros by a million: that is why the
-    mask token does not start at zero (deviation D3).
+    It multiplies the gradient of a token that is all zeros by a million: that is why
+    the mask token does not start at zero (deviation D3).
     """
     return nn.RMSNorm(dim, eps=1e-12)
 
@@ -330,10 +337,10 @@ def attend(
 ) -> Tensor:
     """Attention (Eq. 1) by whatever is fastest on the device: (B, H, N, head_dim).
 
-    q, k, v (B, H, N, head_dim); mask (B, 1, 1, N), True where to look, or None; dropout:
-    of the weights.
+    q, k, v (B, H, N, head_dim); mask (B, 1, 1, N), True where to look, or None;
+    dropout: of the weights.
     """
-    if v.is_cpu and v.dtype == torch.bfloat16:  # PyTorch's kernel takes several times as long
+    if v.is_cpu and v.dtype == torch.bfloat16:  # PyTorch's kernel is slow there
         return F.dropout(attention_weights(q, k, mask).type_as(v), dropout) @ v
     if v.is_cuda and v.element_size() == 2 and v.shape[-1] % 8:
         return attend_in_eights(q, k, v, mask, dropout)
@@ -345,9 +352,9 @@ def attend_in_eights(
 ) -> Tensor:
     """Attention with the channels of a head filled up with zeros to a multiple of 8.
 
-    The same numbers. In 16 bits the fast kernels of CUDA that take a mask want such sizes,
-    and the paper's is 60: with any other PyTorch falls back, silently, to one that keeps
-    all N x N weights of every layer.
+    The same numbers. In 16 bits the fast kernels of CUDA that take a mask want such
+    sizes, and the paper's is 60: with any other PyTorch falls back, silently, to one
+    that keeps all N x N weights of every layer.
     """
     dim = v.shape[-1]
     q, k, v = (F.pad(x, (0, -dim % 8)) for x in (q, k, v))
@@ -373,11 +380,9 @@ def join_pads(*parts: tuple[Tensor | None, Tensor]) -> Tensor | None:
     """
     if all(pad is None for pad, _ in parts):
         return None
-    none = (at.new_zeros(at.shape[:2], dtype=torch.bool) for _, at in parts)
-    return torch.cat(
-        [zeros if pad is None else pad for zeros, (pad, _) in zip(none, parts, strict=True)],
-        dim=1,
-    )
+    false = [at.new_zeros(at.shape[:2], dtype=torch.bool) for _, at in parts]
+    pads = [false[i] if pad is None else pad for i, (pad, _) in enumerate(parts)]
+    return torch.cat(pads, dim=1)
 
 
 def initialise(model: nn.Module, init: str) -> None:
@@ -388,13 +393,15 @@ def initialise(model: nn.Module, init: str) -> None:
     if init == "torch":
         return
     for name, layer in model.named_modules():
-        if isinstance(layer, nn.Linear) and not (init == "body" and name.startswith("head.")):
+        spared = init == "body" and name.startswith("head.")
+        if isinstance(layer, nn.Linear) and not spared:
             nn.init.trunc_normal_(layer.weight, std=0.02)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
 
 
-# Sizes and configuration ----------------------------------------------------------------
+# Sizes and configuration
+# ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -423,8 +430,8 @@ class Size:
             checks.whole(name, getattr(self, name), 1)
         if self.dim % (2 * self.heads):
             raise ValueError(
-                f"dim is {self.dim}; {self.heads} heads of an even size need a multiple of "
-                f"{2 * self.heads}"
+                f"dim is {self.dim}; {self.heads} heads of an even size need a "
+                f"multiple of {2 * self.heads}"
             )
 
     @property
@@ -447,7 +454,8 @@ def size(name: str, **changes: int) -> Size:
     Parameters
     ----------
     name : str
-        "tiny-shallow", "tiny", "small", "base", "pendulum", or dim x heads x depth x ff.
+        "tiny-shallow", "tiny", "small", "base", "pendulum", or dim x heads x depth x
+        ff.
     **changes : int
         Fields to change.
 
@@ -499,20 +507,21 @@ class ModelConfig:
     drop_path : float
         Stochastic depth of the last block; grows linearly from 0 at the first.
     init : {"torch", "normal", "body"}
-        How weights start: as PyTorch has them; from a normal of standard deviation 0.02,
-        cut off at 2, with biases 0; or so in all layers but the head (deviation D43).
+        How weights start: as PyTorch has them; from a normal of standard deviation
+        0.02, cut off at 2, with biases 0; or so in all layers but the head (deviation
+        D43).
     spread : bool
         `RoMAE` answers 2 P numbers a hidden token, mean and log-variance, for
         `gaussian_loss`.
     alone : bool
-        A hidden token sees the visible ones only, so that no answer depends on what else
-        is asked.
+        A hidden token sees the visible ones only, so that no answer depends on what
+        else is asked.
 
     Raises
     ------
     TypeError, ValueError
-        Naming the field: also where heads are too narrow for the axes, or so narrow that
-        none of their pairs of channels turns.
+        Naming the field: also where heads are too narrow for the axes, or so narrow
+        that none of their pairs of channels turns.
     """
 
     patch: int
@@ -551,7 +560,7 @@ def count_parameters(module: nn.Module) -> int:
 
 
 def check_shapes(config: ModelConfig, tokens: Tokens, record: dict | None) -> None:
-    """Raise ValueError where tokens do not fit the model, TypeError where they are none."""
+    """Raise ValueError for tokens that do not fit the model, TypeError for none."""
     checks.kind("tokens", tokens, Tokens)
     checks.kind("record", record, dict | None)
     for name, tensor in (("patch", tokens.values), ("axes", tokens.positions)):
@@ -562,10 +571,13 @@ def check_shapes(config: ModelConfig, tokens: Tokens, record: dict | None) -> No
             )
 
 
-# Losses ---------------------------------------------------------------------------------
+# Losses
+# ---------------------------------------------------------------------------------
 
 
-def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
+def reconstruction_loss(
+    prediction: Tensor, target: Tensor, pad: Tensor | None
+) -> Tensor:
     """Mean squared error over real hidden tokens only (D5).
 
     prediction, target (B, M, P), pad (B, M) bool or None.
@@ -575,7 +587,7 @@ def reconstruction_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) 
 
 
 def normalised_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
-    """Mean squared error to patches that are each standardised, as in MAE (He et al.)."""
+    """Mean squared error to standardised patches, as in MAE (He et al., 2022)."""
     prediction, target, pad = check_loss(prediction, target, pad)
     return reconstruction_loss(prediction, normalise(target), pad)
 
@@ -594,15 +606,16 @@ BANDS = {68: 1.0, 95: 1.959964}
 def split_mean_variance(prediction: Tensor) -> tuple[Tensor, Tensor]:
     """Split the output of a model with `spread` into mean and log-variance.
 
-    (..., 2 P) -> (..., P) each. The log-variance is clamped to ±14 (deviations of 1e-3 to
-    1e3 of a standardised value), so that no weight can run away.
+    (..., 2 P) -> (..., P) each. The log-variance is clamped to ±14 (deviations of 1e-3
+    to 1e3 of a standardised value), so that no weight can run away.
     """
     mean, log_variance = prediction.chunk(2, dim=-1)
     return mean, log_variance.clamp(-14, 14)
 
 
 def gaussian_loss(
-    prediction: Tensor, target: Tensor, pad: Tensor | None, variance: Tensor | None = None
+    prediction: Tensor, target: Tensor, pad: Tensor | None,
+    variance: Tensor | None = None,
 ) -> Tensor:
     """Negative log-likelihood of normal distributions, in nats a number.
 
@@ -639,7 +652,9 @@ def check_loss(
 def mean_over_tokens(error: Tensor, pad: Tensor | None) -> Tensor:
     """Mean of error (B, M, P) over the tokens that are no padding."""
     error = error.mean(-1)  # (B, M)
-    return error.mean() if pad is None else error.masked_fill(pad, 0).sum() / (~pad).sum()
+    if pad is None:
+        return error.mean()
+    return error.masked_fill(pad, 0).sum() / (~pad).sum()
 
 
 def masked_loss(
@@ -657,7 +672,8 @@ def masked_loss(
     return loss(model(batch, where), take(batch.values, where.hidden), where.hidden_pad)
 
 
-# Asking a model -------------------------------------------------------------------------
+# Asking a model
+# -------------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -672,7 +688,8 @@ def predict_hidden(
     checks.each(locals(), model=a(nn.Module), tokens=a(Tokens), batch=at_least(1))
     hidden = checks.tensor("hidden", hidden)
     rows = tokens.values.shape[:2]
-    checks.shapes(hidden.shape == rows, f"be bool of shape {tuple(rows)}", hidden=hidden)
+    right = hidden.shape == rows
+    checks.shapes(right, f"be bool of shape {tuple(rows)}", hidden=hidden)
     model.eval()
     device = device_of(model)
     out = None
@@ -680,7 +697,8 @@ def predict_hidden(
         part, hide = tokens[i : i + batch], hidden[i : i + batch].cpu()
         where = split(hide, part.real)
         found = model(part.to(device), where.to(device)).float().cpu()  # (B, M, P)
-        found = found.flatten(0, 1) if where.hidden_pad is None else found[~where.hidden_pad]
+        pad = where.hidden_pad
+        found = found.flatten(0, 1) if pad is None else found[~pad]
         out = torch.zeros(*rows, found.shape[-1]) if out is None else out
         out[i : i + batch][hide & part.real.cpu()] = found
     return out
@@ -706,8 +724,8 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
     Returns
     -------
     Tensor of shape (B, M, P)
-        float32, on the CPU; of a model with `spread` (B, M, 2 P), logarithms of variances
-        last.
+        float32, on the CPU; of a model with `spread` (B, M, 2 P), logarithms of
+        variances last.
 
     Raises
     ------
@@ -734,7 +752,7 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
         pad=None if tokens.pad is None else F.pad(tokens.pad, slots),
     )
     hidden = (torch.arange(n + slots[1]) >= n).expand(b, -1)  # (B, N + M)
-    modes = {module: module.training for module in model.modules()}  # a part may be frozen
+    modes = {m: m.training for m in model.modules()}  # a part may be frozen
     try:
         return predict_hidden(model, whole, hidden, batch)[:, n:]
     finally:

@@ -1,8 +1,8 @@
 """Muon (Jordan et al., 2024; Liu et al., 2025): momentum, orthogonalised by matrix.
 
 The same arithmetic as `torch.optim.Muon`, which takes one matrix after the other and
-rounds to bfloat16, for which most CPUs have no instructions. Here all matrices of one shape
-go together, in float32.
+rounds to bfloat16, for which most CPUs have no instructions. Here all matrices of one
+shape go together, in float32.
 """
 
 import torch
@@ -15,8 +15,8 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 class Muon(torch.optim.Optimizer):
     """For matrices only; with decoupled weight decay.
 
-    A step is 0.2 sqrt(longer side) lr times the orthogonalised momentum, about as large as
-    AdamW's (match_rms_adamw), so that one learning rate serves both.
+    A step is 0.2 sqrt(longer side) lr times the orthogonalised momentum, about as large
+    as AdamW's (match_rms_adamw), so that one learning rate serves both.
     """
 
     def __init__(
@@ -39,7 +39,8 @@ class Muon(torch.optim.Optimizer):
                         self.state[p]["momentum_buffer"] = torch.zeros_like(p)
                 momenta = [self.state[p]["momentum_buffer"] for p in matrices]
                 torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
-                ahead = torch._foreach_lerp(gradients, momenta, group["momentum"])  # Nesterov
+                # Nesterov's
+                ahead = torch._foreach_lerp(gradients, momenta, group["momentum"])
                 updates = orthogonalise(torch.stack(ahead)).unbind()
                 torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
                 scale = -0.2 * max(shape) ** 0.5 * group["lr"]
@@ -55,8 +56,10 @@ def orthogonalise(stack: Tensor, steps: int = 5) -> Tensor:
     if x.shape[1] > x.shape[2]:
         return orthogonalise(x.mT, steps).mT
     a, b, c = COEFFICIENTS
-    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)  # no singular value above 1
+    # no singular value above 1
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     for _ in range(steps):
         gram = x @ x.mT
-        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+        x = torch.baddbmm(x, polynomial, x, beta=a)
     return x

@@ -10,8 +10,8 @@ time ...).
     pairs that turn together:         (a0,a2) (a1,a3) (b0,b2) (b1,b3)
 
 All axes' first halves stand beside all axes' second halves, so one rotation serves any
-number of axes. The authors' layout ([a0 a1 a2 a3 b0 b1 b2 b3]) is the same up to a fixed
-permutation of channels, which the projections learn.
+number of axes. The authors' layout ([a0 a1 a2 a3 b0 b1 b2 b3]) is the same up to a
+fixed permutation of channels, which the projections learn.
 
 Shapes: B batch, N tokens, D axes, F_axis pairs of channels on an axis.
 """
@@ -25,21 +25,24 @@ from torch import Tensor
 from .checks import number, one_of, shapes, tensor, whole
 
 
-def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) -> Tensor:
-    """Radians per unit of position of the dim / 2 pairs of one axis, float64, (dim / 2,).
+def frequencies(
+    dim: int, p: float = 0.75, base: float = 10_000.0, device=None
+) -> Tensor:
+    """Radians per unit of position, of an axis' pairs: float64, (dim / 2,).
 
     Pair i turns base^(-2i / dim) radians per unit: the first turns one radian, the last
     hardly moves. p-RoPE (Barbero et al., 2025) keeps the fraction p of *largest*
-    frequencies and sets the others to zero, which leaves those channels free of position
-    (deviation D1: the paper's sentence says smallest, its code keeps the largest).
+    frequencies and sets the others to zero, which leaves those channels free of
+    position (deviation D1: the paper's sentence says smallest, its code keeps the
+    largest).
 
-    Raises ValueError where dim is not a positive even number, p is outside [0, 1] or base
-    is not above 1.
+    Raises ValueError where dim is not a positive even number, p is outside [0, 1] or
+    base is not above 1.
     """
     whole("dim", dim, 2)
     if dim % 2:
         raise ValueError(f"dim is {dim}; every axis needs an even number of channels")
-    number("p", p, lambda v: 0 <= v <= 1, "lie in [0, 1]: the fraction of pairs that turn")
+    number("p", p, lambda v: 0 <= v <= 1, "lie in [0, 1], a fraction of the pairs")
     number("base", base, lambda v: v > 1, "be greater than 1")
     pair = torch.arange(dim // 2, dtype=_wide(device), device=device)
     return torch.where(pair < turning_pairs(dim, p), base ** (-2 * pair / dim), 0.0)
@@ -47,16 +50,16 @@ def frequencies(dim: int, p: float = 0.75, base: float = 10_000.0, device=None) 
 
 def turning_pairs(dim: int, p: float) -> int:
     """Count the pairs of an axis, of dim / 2, that p-RoPE turns."""
-    return int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999 in floating point
+    return int(p * dim / 2 + 1e-9)  # 0.7 * 180 / 2 is 62.99999999999999
 
 
 def angles(positions: Tensor, freqs: Tensor) -> Tensor:
     """Angle of every pair at every position, in [0, 2 pi), float32, (B, N, D * F_axis).
 
-    positions (B, N, D), freqs (F_axis,). The product is formed and reduced modulo 2 pi in
-    float64 and only then cast: in float32 alone the score of two tokens drifts by up to
-    6e-4 at positions around 1e4 and 0.2 around 1e6 (D13). Devices without float64 (Apple's
-    MPS) fall back to float32 and so to that drift.
+    positions (B, N, D), freqs (F_axis,). The product is formed and reduced modulo 2 pi
+    in float64 and only then cast: in float32 alone the score of two tokens drifts by up
+    to 6e-4 at positions around 1e4 and 0.2 around 1e6 (D13). Devices without float64
+    (Apple's MPS) fall back to float32 and so to that drift.
     """
     positions, freqs = tensor("positions", positions), tensor("freqs", freqs)
     fits = positions.ndim == 3 and freqs.ndim == 1
@@ -75,8 +78,8 @@ def _wide(device) -> torch.dtype:
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Turn each pair of channels of x by its angle.
 
-    x (B, N, heads, head_dim); cos, sin (B, N, 1, head_dim / 2). Runs in float32, returns
-    the dtype it was given.
+    x (B, N, heads, head_dim); cos, sin (B, N, 1, head_dim / 2). Runs in float32,
+    returns the dtype it was given.
 
         x: [x0 x1 | x2 x3]
         -> [x0 cos - x2 sin, x1 cos - x3 sin | x2 cos + x0 sin, x3 cos + x1 sin]
@@ -84,7 +87,8 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     x, cos, sin = tensor("x", x), tensor("cos", cos), tensor("sin", sin)
     fits = cos.shape == sin.shape and 0 < cos.ndim <= x.ndim and x.is_floating_point()
     sizes = zip(cos.shape[-2::-1], x.shape[-2::-1], strict=False)
-    fits = fits and 2 * cos.shape[-1] == x.shape[-1] and all(c in (1, n) for c, n in sizes)
+    fits = fits and 2 * cos.shape[-1] == x.shape[-1]
+    fits = fits and all(c in (1, n) for c, n in sizes)
     want = "be real, (B, N, heads, head_dim) and twice (B, N, 1, head_dim / 2)"
     shapes(fits, want, x=x, cos=cos, sin=sin)
     first, second = x.float().chunk(2, dim=-1)
@@ -102,14 +106,16 @@ class PositionEncoding:
     Parameters
     ----------
     kind : {"rope", "quantised", "absolute", "mixed", "none"}
-        "rope": continuous. "quantised": positions rounded to whole numbers, what RoPE on a
-        grid does. "absolute": sines and cosines of the position are added to the tokens,
-        at the same real positions in encoder and decoder. "mixed": the last axis turns,
-        sines and cosines of the others are added: for a band and a time, say.
+        "rope": continuous. "quantised": positions rounded to whole numbers, what RoPE
+        on a grid does. "absolute": sines and cosines of the position are added to the
+        tokens, at the same real positions in encoder and decoder. "mixed": the last
+        axis turns, sines and cosines of the others are added: for a band and a time,
+        say.
     p : float
         Share of the pairs that turn, of p-RoPE (Sec. 3.1.1).
     base : float
-        Base of the frequencies; pair i of an axis turns base^(-2i / dim) radians per unit.
+        Base of the frequencies; pair i of an axis turns base^(-2i / dim) radians per
+        unit.
     """
 
     kind: str = "rope"
@@ -122,7 +128,9 @@ class PositionEncoding:
         one_of(*self.KINDS)("kind of encoding", self.kind)
         frequencies(2, self.p, self.base)  # checks p and base
 
-    def rotation(self, positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor] | None:
+    def rotation(
+        self, positions: Tensor, head_dim: int
+    ) -> tuple[Tensor, Tensor] | None:
         """positions (B, N, D) -> cos, sin (B, N, 1, head_dim / 2), float32, or None."""
         if not (turned := self.rotation_axes(positions.shape[-1])):
             return None
@@ -154,21 +162,22 @@ class PositionEncoding:
         """Raise ValueError where channels cannot hold positions of so many axes."""
         if self.kind == "mixed" and axes < 2:
             raise ValueError(
-                "positions are 'mixed', which adds all axes but the last: axes must be at "
-                "least 2, not 1"
+                "positions are 'mixed', which adds all axes but the last: axes must be "
+                "at least 2, not 1"
             )
         turned, added = self.rotation_axes(axes), self.embedding_axes(axes)
         for field, channels, n in (("head_dim", head_dim, turned), ("dim", dim, added)):
             if n and channels % (2 * n):
                 raise ValueError(
-                    f"{field} of the {name} is {channels}; {n} axes need a multiple of {2 * n}"
+                    f"{field} of the {name} is {channels}; {n} axes need a multiple of "
+                    f"{2 * n}"
                 )
         pairs = head_dim // (2 * turned) if turned else 0
         if turned and self.p > 0 and not turning_pairs(2 * pairs, self.p):
             raise ValueError(
-                f"p is {self.p}, so that none of the {pairs} pair(s) of an axis turns in a "
-                f"head of the {name} and the model is blind to positions; it must be at "
-                f"least {1 / pairs:g} here, or 0 to ask for that"
+                f"p is {self.p}, so that none of the {pairs} pair(s) of an axis turns "
+                f"in a head of the {name} and the model is blind to positions; it must "
+                f"be at least {1 / pairs:g} here, or 0 to ask for that"
             )
 
     def _phase(self, positions: Tensor, dim: int, p: float) -> Tensor:

@@ -1,8 +1,8 @@
 """Values at positions: the one shape that every data set takes (paper Sec. 4, Fig. 1).
 
-An image, a clip, a light curve and a table of lab values all become `Tokens`: B samples of
-N tokens, each a vector of P values at a point of a D-dimensional space. Short samples are
-filled up with padding, which nothing may ever count.
+An image, a clip, a light curve and a table of lab values all become `Tokens`: B samples
+of N tokens, each a vector of P values at a point of a D-dimensional space. Short
+samples are filled up with padding, which nothing may ever count.
 """
 
 import math
@@ -59,10 +59,10 @@ class Tokens:
     TypeError
         For what is no array of real numbers. Tensors and NumPy arrays are.
     ValueError
-        For a mask that hides something, an empty batch, shapes that do not match, a sample
-        that is all padding, NaN or infinite numbers outside the padding, NaN anywhere in
-        aux, and positions beyond 2^53, where float64 has no room left for fractions;
-        naming the field and the first bad entry.
+        For a mask that hides something, an empty batch, shapes that do not match, a
+        sample that is all padding, NaN or infinite numbers outside the padding, NaN
+        anywhere in aux, and positions beyond 2^53, where float64 has no room left for
+        fractions; naming the field and the first bad entry.
     """
 
     values: Tensor
@@ -112,8 +112,8 @@ class Tokens:
         if self.scale is not None:
             if not hasattr(self.scale, "ids"):
                 raise TypeError(
-                    f"scale is {self.scale!r}; it must be a Scale, as `from_table` makes "
-                    "it, or None"
+                    f"scale is {self.scale!r}; it must be a Scale, as `from_table` "
+                    "makes it, or None"
                 )
             if len(self.scale.ids) != len(values):
                 raise ValueError(
@@ -131,7 +131,7 @@ class Tokens:
         checks.shapes(right, f"be bool of shape {tuple(rows)}", pad=pad)
         if (empty := pad.all(1)).any():
             sample = int(empty.nonzero()[0])
-            raise ValueError(f"pad leaves no token in sample {sample}; drop empty samples")
+            raise ValueError(f"pad leaves no token in sample {sample}; drop it first")
         return pad
 
     @property
@@ -168,7 +168,7 @@ class Tokens:
         """Some samples, by slice, list, array or tensor of rows or of bools."""
         if not isinstance(index, slice):
             index = self._rows(index)
-        new = self._map(lambda t: t[index])  # checked once already, so not checked again
+        new = self._map(lambda t: t[index])  # checked already, so not again
         if not len(new):
             raise ValueError(f"tokens[{index}] holds no sample of {len(self)}")
         if self.scale is not None:
@@ -185,7 +185,7 @@ class Tokens:
             raise TypeError(wrong)
         index = index if isinstance(index, Tensor) else checks.array("index", index)
         rows = checks.tensor("index", index)
-        rows = rows.long() if not rows.numel() else rows  # an empty list would be of floats
+        rows = rows if rows.numel() else rows.long()  # an empty list would be of floats
         if rows.ndim != 1 or rows.is_floating_point():
             raise TypeError(wrong)
         return rows
@@ -195,7 +195,7 @@ class Tokens:
         return self._map(lambda t: to_device(t, device))
 
     def _map(self, change, aux=None) -> "Tokens":
-        """Change tensors, those in aux by aux(name, tensor) if given, without a check."""
+        """Change tensors, those in aux by aux(name, tensor) if given, unchecked."""
         aux = aux or (lambda name, tensor: change(tensor))
         new = object.__new__(Tokens)
         changed = {name: getattr(self, name) for name in ("values", "positions", "pad")}
@@ -230,7 +230,8 @@ def _filled(name: str, tensor: Tensor, pad: Tensor | None, limit: float) -> Tens
         bad &= ~pad
     if bad.any():
         sample, token = bad.nonzero()[0].tolist()
-        what = "NaN or infinite" if limit == math.inf else "NaN, infinite or beyond 2^53"
+        far = limit < math.inf
+        what = "NaN, infinite or beyond 2^53" if far else "NaN or infinite"
         raise ValueError(
             f"{name} of sample {sample}, token {token} is {what}; drop or mask it first"
         )
@@ -260,12 +261,15 @@ def collate(
     pairs = []
     for i, pair in enumerate(samples):
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise TypeError(f"samples[{i}] is {pair!r}; it must be a pair of values and positions")
+            raise TypeError(
+                f"samples[{i}] is {pair!r}; it must be a pair of values and positions"
+            )
         names = (f"values of sample {i}", f"positions of sample {i}")
         pairs.append([checks.tensor(n, t) for n, t in zip(names, pair, strict=True)])
         for name, part, first in zip(names, pairs[i], pairs[0], strict=True):
-            right = part.ndim == 2 and part.shape[1] == first.shape[-1]
-            checks.shapes(right, f"be (N, {first.shape[-1]}), as sample 0", **{name: part})
+            wide = first.shape[-1]
+            right = part.ndim == 2 and part.shape[1] == wide
+            checks.shapes(right, f"be (N, {wide}), as sample 0", **{name: part})
         if len(pairs[i][0]) != len(pairs[i][1]):
             n, at = map(len, pairs[i])
             raise ValueError(f"sample {i} has {n} values at {at} positions")
@@ -282,7 +286,8 @@ def collate(
 
 
 def patchify(
-    array: Tensor, patch: Sequence[int], coordinates: Sequence[Tensor | None] | None = None
+    array: Tensor, patch: Sequence[int],
+    coordinates: Sequence[Tensor | None] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Cut an n-dimensional array with channels into patches (paper Sec. 4.1, Fig. 1).
 
@@ -293,8 +298,8 @@ def patchify(
     patch : sequence of n int
         Patch size along each dimension; must divide the size.
     coordinates : sequence of n arrays, optional
-        For each dimension the (size,) coordinates of its points, or None for 0, 1, 2, ...
-        in units of patches. A patch sits at the mean coordinate of its points.
+        For each dimension the (size,) coordinates of its points, or None for 0, 1, 2,
+        ... in units of patches. A patch sits at the mean coordinate of its points.
 
     Returns
     -------
@@ -306,9 +311,9 @@ def patchify(
     Raises
     ------
     ValueError
-        Where a patch does not divide its dimension, or is larger than 1 along a dimension
-        whose coordinates are not equally spaced (Proposition 4.1): a patch has one
-        position, and how far apart its points are would be lost.
+        Where a patch does not divide its dimension, or is larger than 1 along a
+        dimension whose coordinates are not equally spaced (Proposition 4.1): a patch
+        has one position, and how far apart its points are would be lost.
     """
     array = checks.tensor("array", array)
     checks.wholes("patch", patch, 1)
@@ -325,10 +330,12 @@ def patchify(
             f"coordinates are given for {len(coordinates)} dimensions; patch has {n}"
         )
     axes = []
-    for i, (size, step, points) in enumerate(zip(sizes, patch, coordinates, strict=True)):
+    parts = zip(sizes, patch, coordinates, strict=True)
+    for i, (size, step, points) in enumerate(parts):
         if size % step:
             raise ValueError(
-                f"patch[{i}] is {step}, which does not divide the size {size} of that dimension"
+                f"patch[{i}] is {step}, which does not divide the size {size} of that "
+                "dimension"
             )
         if points is None:
             axes.append(torch.arange(size // step, dtype=torch.float64))
@@ -336,7 +343,8 @@ def patchify(
             points = checks.tensor(f"coordinates[{i}]", points)
             axes.append(_patch_centres(i, points, size, step))
     grid = [size // step for size, step in zip(sizes, patch, strict=True)]
-    values = array.reshape(len(array), *_interleave(grid, patch), -1)  # (B, n0, p0, .., C)
+    # (B, n0, p0, .., C)
+    values = array.reshape(len(array), *_interleave(grid, patch), array.shape[-1])
     patches, insides = range(1, 2 * n, 2), range(2, 2 * n + 1, 2)
     values = values.permute(0, *patches, *insides, 2 * n + 1)  # (B, n0, .., p0, .., C)
     values = values.reshape(len(array), prod(grid), -1)
@@ -349,11 +357,12 @@ def _patch_centres(i: int, points: Tensor, size: int, step: int) -> Tensor:
     """Mean coordinate of each `step` of the points (size,) of dimension i."""
     if points.shape != (size,):
         raise ValueError(
-            f"coordinates[{i}] has shape {tuple(points.shape)}; the dimension has {size} points"
+            f"coordinates[{i}] has shape {tuple(points.shape)}; the dimension has "
+            f"{size} points"
         )
     if not points.isfinite().all():
         raise ValueError(
-            f"coordinates[{i}] holds numbers that are not finite; drop those points first"
+            f"coordinates[{i}] holds numbers that are not finite; drop those points"
         )
     rounding = 0.0  # equal gaps are no more equal than their ends are exact
     if points.is_floating_point():
@@ -362,13 +371,14 @@ def _patch_centres(i: int, points: Tensor, size: int, step: int) -> Tensor:
     gaps = points.diff()
     if step > 1 and not gaps.any():
         raise ValueError(
-            f"coordinates[{i}] are all the same; patch[{i}] is {step} and must be 1 there"
+            f"coordinates[{i}] are all the same; patch[{i}] is {step} and must be 1"
         )
     if step > 1 and not torch.allclose(gaps, gaps.mean(), rtol=1e-6, atol=2 * rounding):
         raise ValueError(
-            f"patch[{i}] is {step} along an irregular dimension (gaps from {gaps.min():.4g} "
-            f"to {gaps.max():.4g}); it must be 1 there (Proposition 4.1): a patch has one "
-            "position, and how far apart its points are would be lost"
+            f"patch[{i}] is {step} along an irregular dimension (gaps from "
+            f"{gaps.min():.4g} to {gaps.max():.4g}); it must be 1 there (Proposition "
+            "4.1): a patch has one position, and how far apart its points are would be "
+            "lost"
         )
     return points.view(-1, step).mean(1)
 
@@ -380,7 +390,9 @@ def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Te
     checks.wholes("sizes", sizes, 1)
     n = len(patch)
     if n != len(sizes) or not n:
-        raise ValueError(f"patch has {n} dimensions, sizes has {len(sizes)}; they must agree")
+        raise ValueError(
+            f"patch has {n} dimensions, sizes has {len(sizes)}; they must agree"
+        )
     for i, (size, step) in enumerate(zip(sizes, patch, strict=True)):
         if size % step:
             raise ValueError(

@@ -1,9 +1,9 @@
 """One training loop for every experiment, on Hugging Face Accelerate.
 
 Everything random in step s is a function of (seed, s) alone: the batch, the mask, the
-dropout. So a run that was killed and resumed from a checkpoint ends in the same numbers as
-one that was not: on a CPU to the last bit; on a GPU up to rounding, since some of its
-kernels (attention's backward among them) add in no fixed order.
+dropout. So a run that was killed and resumed from a checkpoint ends in the same numbers
+as one that was not: on a CPU to the last bit; on a GPU up to rounding, since some of
+its kernels (attention's backward among them) add in no fixed order.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ PRECISIONS = ("fp32", "bf16", "auto")  # "auto": bf16 where the GPU has it, else
 Loss = Callable[[nn.Module, Tokens, torch.Generator], Tensor]
 
 # Raised by whoever makes the same settings and seed come out otherwise by more than
-# rounding: random streams, data, weights, optimisers, schedules. Records name it, and only
-# records of today's version are compared with today's code.
-# 2: streams whose keys end in zeros differ from shorter ones; Muon orthogonalises in float32
+# rounding: random streams, data, weights, optimisers, schedules. Records name it, and
+# only records of today's version are compared with today's code. 2: streams whose keys
+# end in zeros differ from shorter ones; Muon orthogonalises in float32
 NUMERICS = 2
 
 
@@ -117,12 +117,12 @@ class Recipe:
 
 
 def learning_rate(step: int, total: int, recipe: Recipe) -> float:
-    """Learning rate of step 0 .. total - 1: linear warm-up, then the recipe's schedule."""
+    """Learning rate of step 0 .. total - 1: linear warm-up, then the schedule."""
     each(locals(), recipe=a(Recipe), step=at_least(0), total=at_least(1))
     number("step", step, lambda v: v < total, f"be below total, {total}")
     if step < recipe.warmup:
         return recipe.lr * (1e-5 + (1 - 1e-5) * step / recipe.warmup)
-    if recipe.schedule == "global-cosine":  # over the whole run, to meet the warm-up's end
+    if recipe.schedule == "global-cosine":  # over the whole run, meets the warm-up
         ends = (step, min(recipe.warmup, total - 1))
         cosine, start = (1 + math.cos(math.pi * s / total) for s in ends)
         return recipe.lr * cosine / start
@@ -143,7 +143,7 @@ def mix_seed(*key: int) -> int:
 
 
 def seeded_build(seed: int, build: Callable[[], nn.Module]) -> nn.Module:
-    """Build a model with the weights of this seed; the global generator stays as it was."""
+    """Build a model with the weights of this seed; the global generator stays."""
     each(locals(), seed=at_least(0), build=a(Callable))
     with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU
         torch.default_generator.manual_seed(mix_seed(seed, 0))
@@ -160,9 +160,8 @@ def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
     from accelerate import Accelerator  # here, as it takes its time
     from accelerate.state import AcceleratorState
 
-    each(
-        locals(), precision=one_of(*PRECISIONS), device=one_of(None, "cpu", "cuda", "mps")
-    )
+    devices = one_of(None, "cpu", "cuda", "mps")
+    each(locals(), precision=one_of(*PRECISIONS), device=devices)
     if precision == "auto":  # older GPUs, Colab's T4 among them, only pretend
         cuda = device in (None, "cuda") and torch.cuda.is_available()
         bf16 = cuda and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -203,20 +202,21 @@ def fit(
     model : Module
         However training ends, it leaves without autocast and in eval mode.
     train : Tokens
-        The whole data set; it stays on the host and may be larger than the GPU's memory.
-        Anything will do that has `len`, `[indices]` -> Tokens and `lengths` (n,), and, for
-        checkpoints to know their data, `fingerprint()` (`book/scale.md`).
+        The whole data set; it stays on the host and may be larger than the GPU's
+        memory. Anything will do that has `len`, `[indices]` -> Tokens and `lengths`
+        (n,), and, for checkpoints to know their data, `fingerprint()`
+        (`book/scale.md`).
     loss : callable
-        loss(model, batch, generator) -> scalar; draws masks from the generator and nowhere
-        else. It gets the batch on the host and moves it to the model's device
+        loss(model, batch, generator) -> scalar; draws masks from the generator and
+        nowhere else. It gets the batch on the host and moves it to the model's device
         (`Tokens.to`), as `masked_loss` does: no step then waits for the GPU.
     recipe : Recipe
     seed : int
     validate : callable, optional
         validate(model) -> finite metrics by name, for the history.
     checkpoint : path, optional
-        File to save to about every `save_every` seconds and to resume from if it exists.
-        It stays at the end, and a second call finds nothing left to do.
+        File to save to about every `save_every` seconds and to resume from if it
+        exists. It stays at the end, and a second call finds nothing left to do.
     logs : int, optional
         How many entries the history has; by default one for ten steps, at most 50.
     log : callable, optional
@@ -236,10 +236,10 @@ def fit(
     Returns
     -------
     list of dict
-        epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second (of
-        training, without the time for validation), and the metrics. Several processes
-        average over their shares of a batch: where these hold unequal numbers of tokens
-        the gradient is not quite that of one process.
+        epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second
+        (of training, without the time for validation), and the metrics. Several
+        processes average over their shares of a batch: where these hold unequal numbers
+        of tokens the gradient is not quite that of one process.
 
     Raises
     ------
@@ -363,7 +363,7 @@ def printer(every: int = 1) -> Callable[[dict], None]:
 
 @contextmanager
 def _training(trained: nn.Module, accelerator: Accelerator) -> Iterator[None]:
-    """Leave the model without autocast and in eval mode, the global generators as before."""
+    """Leave the model without autocast, in eval mode; generators as before."""
     trained.train()
     try:
         with fork_rng(accelerator.device):
@@ -382,8 +382,8 @@ def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]
         matrices = {n: p for n, p in named.items() if p.ndim == 2 and ".blocks." in n}
         if not matrices:
             raise ValueError(
-                "optimizer is 'muon', which is for matrices of blocks; the model has none "
-                "that train: use 'adamw'"
+                "optimizer is 'muon', which is for matrices of blocks; the model has "
+                "none that train: use 'adamw'"
             )
     rest, found = [p for n, p in named.items() if n not in matrices], []
     if rest:
@@ -403,7 +403,7 @@ def _order(order: Callable | None, n: int, generator: torch.Generator) -> Tensor
     return found
 
 
-def _note(state: State, running: Tensor, per_epoch: int, optimizer, accelerator) -> None:
+def _note(state: State, running: Tensor, per_epoch: int, optimizer, accelerator):
     """Append a history entry; ValueError where the loss is not finite."""
     since = state.history[-1]["step"] if state.history else 0
     mean = accelerator.reduce(running.clone(), "mean").item() / (state.step - since)
@@ -432,8 +432,8 @@ def _finite(loss: float, step: int) -> float:
 def _agree(stop: Callable[[], bool], accelerator, step: int) -> bool:
     """True if any process wants to stop.
 
-    Clocks differ, and a process that stops alone leaves the others waiting. Asking costs a
-    round of messages, so several processes do it now and then.
+    Clocks differ, and a process that stops alone leaves the others waiting. Asking
+    costs a round of messages, so several processes do it now and then.
     """
     if accelerator.num_processes == 1:
         return bool(stop())
@@ -449,12 +449,14 @@ def _validate(validate, model: nn.Module, state: State) -> dict[str, float]:
         metrics = validate(model)
     if not isinstance(metrics, dict) or not metrics:
         raise ValueError(
-            f"validate returned {metrics!r}; it must return metrics by name, one at least"
+            f"validate returned {metrics!r}; it must return metrics by name, "
+            "one at least"
         )
     for name, value in metrics.items():
         if name in state.history[-1]:
             raise ValueError(
-                f"validate returned a metric {name!r}, which every entry of the history has"
+                f"validate returned a metric {name!r}, which every entry of the "
+                "history has"
             )
         what = f"{name} of validate, at step {state.step},"
         number(what, value, math.isfinite, "be finite; lower lr or clip")

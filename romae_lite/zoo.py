@@ -45,15 +45,16 @@ def load(name: str | PathLike):
     if str(name) not in names():
         if not Path(name).exists():
             raise FileNotFoundError(
-                f"there is no file {str(name)!r}, and no model of that name: {_there_are()}"
+                f"there is no file {str(name)!r}, and no model of that name: "
+                f"{_there_are()}"
             )
         return checkpoint.load(name)
     path, wanted = MODELS / f"{name}.safetensors", about(str(name))["sha256"]
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != wanted:
         raise ValueError(
-            f"{path} is not the model {str(name)!r}: its SHA-256 is {found[:12]}..., and "
-            f"must be {wanted[:12]}...; install the package again"
+            f"{path} is not the model {str(name)!r}: its SHA-256 is {found[:12]}..., "
+            f"and must be {wanted[:12]}...; install the package again"
         )
     return checkpoint.load(path)
 
@@ -73,8 +74,8 @@ def card(name: str) -> str:
 def about(name: str) -> dict:
     """What a card is made of.
 
-    "record", that of the run, without its learning curve; "sha256" and "bytes" of the file
-    of weights. ValueError for a name that is none.
+    "record", that of the run, without its learning curve; "sha256" and "bytes" of the
+    file of weights. ValueError for a name that is none.
     """
     if name not in names():
         raise ValueError(f"name is {name!r}; {_there_are()}")

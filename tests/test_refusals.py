@@ -188,6 +188,83 @@ def outcome(function, given: dict, argument: str, bad) -> str:
     return "accepted"
 
 
+def bad_arrays(value: torch.Tensor) -> dict:
+    """The value of an argument as what arrays also are: most must be refused, by name."""
+    real, plain = value.detach().clone(), value.numpy()
+    odd = np.zeros(plain.shape, dtype=[("x", float)])
+    some = np.zeros(plain.shape, dtype=bool)
+    some.flat[0] = True
+    kinds = {
+        "masked": np.ma.array(plain, mask=some), "all masked": np.ma.array(plain, mask=True),
+        "mask of nothing": np.ma.array(plain, mask=False),
+        "masked to fill": np.ma.masked_equal(plain, plain.flat[0]),
+        "sparse": real.to_sparse(), "meta": real.to("meta"), "complex": plain.astype(complex),
+        "complex tensor": real + 0j, "conjugate": (real + 0j).conj(), "structured": odd,
+        "records": odd.view(np.recarray),
+        "text": plain.astype(str), "bytes": plain.astype(bytes), "dates": plain.astype("M8[s]"),
+        "durations": plain.astype("m8[s]"), "objects": plain.astype(object), "voids": np.zeros(plain.shape, "V8"),
+        "big-endian": plain.astype(plain.dtype.newbyteorder(">")),
+        "not contiguous": np.stack((plain, plain), -1)[..., 0],
+        "backwards": plain[..., ::-1][..., ::-1], "read-only": np.broadcast_to(plain, plain.shape),
+        "column order": np.asfortranarray(plain), "matrix": np.matrix([[1.0, 2.0]]), "a number": 1.0,
+        "a list": plain.tolist(),
+        "requires a gradient": real.float().requires_grad_() if real.is_floating_point() else real,
+        "transposed": real.mT.contiguous().mT if real.ndim > 1 else real, "a range": range(3),
+        "a generator": iter([1.0]), "memory": memoryview(np.ascontiguousarray(plain).tobytes()),
+    }
+    kinds["nested"] = torch.nested.nested_tensor([real, real], layout=torch.jagged) if real.ndim else real.to_sparse()
+    if real.ndim > 1:
+        kinds["sparse rows"] = real.float().flatten(1).to_sparse_csr()
+    if real.is_floating_point():
+        kinds |= {
+            "long doubles": plain.astype(np.longdouble), "half": real.half(), "bfloat16": real.bfloat16(),
+            "quantised": torch.quantize_per_tensor(real.float(), 0.1, 0, torch.quint8),
+            "eights": real.to(torch.float8_e4m3fn),
+            "unsigned": plain.astype(np.uint64), "unsigned tensor": real.to(torch.uint16),
+            "long double of a mask": np.ma.array(plain.astype(np.longdouble), mask=some),
+        }
+    return {kind.replace(" ", "-"): bad for kind, bad in kinds.items()}
+
+
+READ = {  # kinds that mean what the plain array means, and give the same answer
+    "mask-of-nothing", "big-endian", "not-contiguous", "backwards", "read-only", "column-order", "requires-a-gradient",
+    "transposed", "long-doubles", "half", "bfloat16", "unsigned", "unsigned-tensor",
+}
+LOOSER = {  # argument -> kinds that it takes as well
+    "hide_each.visible": {"a-number"},
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CALLS)
+def test_arrays_of_every_kind_are_read_or_refused_by_name(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    function, given = CALLS[name]
+    arrays = {argument: value for argument, value in given.items() if torch.is_tensor(value)}
+    if name == "collate":
+        arrays["samples"] = X[0]
+    wrong = {}
+    for argument, value in arrays.items():
+        for kind, bad in bad_arrays(value).items():
+            given_ = given | {argument: [(bad, X[0]), (X[1], X[1])] if argument == "samples" else bad}
+            try:
+                function(**given_)
+                taken = True
+            except (TypeError, ValueError) as error:
+                taken = False
+                named = argument if argument != "samples" else "sample 0"
+                if named not in str(error):
+                    wrong[argument, kind] = f"{type(error).__name__}: {error!s:.100}"
+            except Exception as error:
+                wrong[argument, kind] = f"{type(error).__name__}: {error!s:.100}"
+                continue
+            if taken and kind not in READ | LOOSER.get(f"{name}.{argument}", set()):
+                wrong[argument, kind] = "accepted"
+            if not taken and kind in READ - {"half", "bfloat16", "unsigned", "unsigned-tensor"}:
+                wrong.setdefault((argument, kind), "refused")
+    assert not wrong
+
+
 ENTRIES = " ".join(f"{kind}-inside" for kind in ("no-text", "text", "None", "negative", "zero", "half", "bool", "huge"))
 ALL_ENTRIES = f"{ENTRIES} bytes-inside NaN-inside inf-inside complex-inside object-inside"
 VALID = {  # why: arguments and kinds that are accepted

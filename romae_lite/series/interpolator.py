@@ -360,7 +360,7 @@ class Interpolator(Estimator):
         level = self._level(batch, hidden)
         return batch.with_values((batch.values - level) / self.within_), level
 
-    def _stop_early(self, data: Tokens, choose: list, recipe: Recipe, steps: int) -> None:
+    def _stop_early(self, data: Tokens, choose: list, recipe: Recipe, steps: int):
         """Train until held-out points have long not got better; keep the best."""
 
         def loss(model, batch, generator):
