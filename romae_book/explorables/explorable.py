@@ -15,6 +15,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -48,7 +49,7 @@ class Explorable:
 
     name: what the page calls it.
     script: the drawing, a .js file whose function `explorable(root, data, kit)` fills the figure; a .css file of the
-        same stem styles it. Where there are data.
+        same stem styles it. By default that beside the module which registers a figure of this name.
     needs: what of kit/ the drawing uses beside runtime.js and plot.js: "romae" for a model that runs in the page.
     data: what it draws, anything that JSON can say (no NaN). None: nothing to interact with.
     title, caption: plain text above and below.
@@ -91,6 +92,8 @@ class Explorable:
         return replace(self, number=number)
 
     def __post_init__(self):
+        if self.data is not None and self.script is None:
+            object.__setattr__(self, "script", script_of(self.name))
         if self.data is not None and not (self.script and self.script.is_file()):
             raise ValueError(f"script of {self.name!r} is {self.script}; it must be the .js file that draws the figure")
         try:
@@ -255,6 +258,12 @@ def not_recorded(name: str, title: str, command: str, reasons: Sequence[str] = (
 
 
 MAKERS: dict[str, Callable] = {}  # of the figures, by name
+
+
+def script_of(name: str) -> Path | None:
+    """The .js file of a registered figure, beside the module of its maker."""
+    make = MAKERS.get(name)
+    return make and Path(sys.modules[make.__module__].__file__).with_suffix(".js")
 
 
 def figure(name: str) -> Callable:

@@ -15,7 +15,7 @@ import os
 import sys
 from pathlib import Path
 
-from .explorable import STILLS
+from .explorable import STILLS, script_of
 from .gallery import figures, gallery
 
 SOURCES = STILLS / "sources.json"
@@ -29,7 +29,7 @@ figure{border:0!important;margin:0!important;padding:8px!important;background:#f
 
 def source(name: str) -> str:
     """A hash of what draws the figure; what is drawn may differ in its last digits from machine to machine."""
-    script = Path(sys.modules[figures()[name].__module__].__file__).with_suffix(".js")
+    script = script_of(name)
     files = [path for path in (script, script.with_suffix(".css")) if path.is_file()]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 

@@ -4,7 +4,6 @@ The page computes it anew whenever a token moves; `block` and `steps` say the sa
 `Block`.
 """
 
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -14,7 +13,6 @@ from romae_lite.rope import PositionEncoding, rotate
 
 from ..explorable import Explorable, figure
 
-SCRIPT = Path(__file__).with_suffix(".js")
 SIZE = Size(dim=4, heads=1, depth=1, ff=8)
 ENCODING = PositionEncoding(p=1.0, base=100.0)  # two pairs, of one and of a tenth of a radian per unit
 TIMES = (0.5, 1.2, 2.4, 3.7, 4.6, 6.5)  # where the tokens stand at first
@@ -67,7 +65,6 @@ def explorable() -> Explorable:
     data = payload()
     return Explorable(
         name="attention_block",
-        script=SCRIPT,
         needs=("romae",),
         data=data,
         title="Step into one block",

@@ -4,14 +4,12 @@ Needs no data: shapes follow from the settings. The functions below say it in Py
 which hold them to what a real forward pass records and to PyTorch's own counter of operations.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 from romae_lite.model import SIZES, Size
 
 from ..explorable import Explorable, figure
 
-SCRIPT = Path(__file__).with_suffix(".js")
 EXAMPLES = {  # what the reader can start from: settings of `explorable`
     "spirals (Table 19)": dict(tokens=75, patch=2, axes=1, ratio=0.6, size="tiny", cls=False, batch=32),
     "a picture of 20 x 20 pixels": dict(tokens=25, patch=16, axes=2, ratio=0.75, size="tiny", cls=True, batch=16),
@@ -42,7 +40,6 @@ def explorable(example: str = "spirals (Table 19)") -> Explorable:
         raise ValueError(f"example is {example!r}; choose one of {', '.join(EXAMPLES)}")
     return Explorable(
         name="forward_pass",
-        script=SCRIPT,
         needs=("romae",),
         data={
             "example": example, "examples": EXAMPLES, "decoder": DECODER,

@@ -5,7 +5,6 @@ draws gets its own forward pass.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from torch import Tensor
@@ -16,7 +15,6 @@ from romae_lite.tokens import Tokens
 from ..explorable import Explorable, figure
 from ..weights import packed
 
-SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 10_000  # values and positions travel as whole numbers of 1e-4
 
 
@@ -51,7 +49,6 @@ def explorable(sources: Sequence[dict], note: str = "") -> Explorable:
         raise ValueError("sources is empty; the figure needs at least one data set with its model")
     return Explorable(
         name="mask_ratio",
-        script=SCRIPT,
         needs=("romae",),
         data={"scale": SCALE, "sources": list(sources)},
         height=300,

@@ -3,11 +3,9 @@
 The page cuts by itself; `romae_lite.tokens.patchify` is what it has to agree with, error messages included.
 """
 
-from pathlib import Path
 
 from ..explorable import Explorable, figure
 
-SCRIPT = Path(__file__).with_suffix(".js")
 AXES = {1: ("time",), 2: ("row", "column"), 3: ("frame", "row", "column")}
 LONGEST = {1: (24,), 2: (12, 12), 3: (6, 8, 8)}  # the largest array of each kind that the page shows
 # Gaps between the points of an irregular first axis, in units of the regular gap; the page takes as many as it needs.
@@ -56,7 +54,6 @@ def explorable(dims: int = 2, channels: int = 1) -> Explorable:
     start = {1: ((24,), (4,)), 2: ((8, 12), (2, 3)), 3: ((4, 6, 6), (2, 3, 3))}
     return Explorable(
         name="patches",
-        script=SCRIPT,
         data={
             "dims": dims, "channels": channels, "times": times(max(LONGEST[1]), True),
             "axes": {n: list(AXES[n]) for n in AXES}, "longest": {n: list(LONGEST[n]) for n in AXES},

@@ -4,11 +4,9 @@ Fixed and made up, but for the distances: one series at irregular times, and whi
 """
 
 import math
-from pathlib import Path
 
 from ..explorable import Explorable, figure
 
-SCRIPT = Path(__file__).with_suffix(".js")
 TIMES = (0.6, 1.3, 3.9, 4.4, 6.8, 7.2, 9.7, 11.1, 13.6, 14.3, 17.0, 18.9)
 HIDDEN = (1, 2, 4, 5, 7, 8, 10)
 ASKED = 15.7  # a time at which nothing was measured
@@ -36,7 +34,6 @@ def explorable() -> Explorable:
     data = payload()
     return Explorable(
         name="pipeline",
-        script=SCRIPT,
         data=data,
         height=230,
         title="RoMAE in four steps",

@@ -13,7 +13,6 @@ from ...experiments.elasticc.data import BANDS
 from ...experiments.elasticc.experiment import ELAsTiCC
 from ..explorable import Drawable, Explorable, checked, figure_of_runs, parts, runs_in
 
-SCRIPT = Path(__file__).with_suffix(".js")
 COLOURS = dict(zip(BANDS, ("purple", "blue", "green", "amber", "vermillion", "grey"), strict=True))
 COMMAND = "python -m romae_lite run elasticc --preset small --seeds 0"
 STEPS = 7  # moments that a window shows at least
@@ -61,7 +60,6 @@ def explorable(arrays: Mapping[str, np.ndarray], names: Sequence[str], scaling: 
     data["start"] = {"object": 0, "step": min(3, len(data["objects"][0]["cuts"]) - 1)}
     return Explorable(
         name="light_curve",
-        script=SCRIPT,
         data=data,
         title="What is it? A light curve as it comes in",
         caption="Drag the upright line through time; hollow points lie in the future and the model does not see them. "

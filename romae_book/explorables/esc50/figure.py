@@ -6,7 +6,6 @@ the mel bands, and the model runs there. Its weights come along in half precisio
 
 import base64
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
@@ -18,7 +17,6 @@ from ...experiments.esc50.data import picture as picture_of
 from ..explorable import Explorable, figure
 from ..weights import packed
 
-SCRIPT = Path(__file__).with_suffix(".js")
 LOWEST, HIGHEST = -2.0, 4.0  # standardised energies; travel as 0 to 255
 SPAN = (3, 5)  # columns of patches that are hidden at first, from and to
 
@@ -49,7 +47,6 @@ def explorable(
     data = payload(model, test, labels, level)
     return Explorable(
         name="sound",
-        script=SCRIPT,
         needs=("romae",),
         data=data,
         height=230,

@@ -8,8 +8,6 @@ import numpy as np
 from ..explorable import Drawable, Explorable, figure_of_runs
 from .spectrum import COMMAND, by_scale, payload
 
-SCRIPT = Path(__file__).with_suffix(".js")
-
 
 def explorable(
     models: Mapping[float, Mapping[str, np.ndarray]], metrics: Mapping[float, Sequence[Mapping[str, float]]],
@@ -56,7 +54,6 @@ def explorable(
     }
     return Explorable(
         name="position_scale",
-        script=SCRIPT,
         data=data,
         height=300,
         title="The same series, the same network, another unit of time",

@@ -14,7 +14,6 @@ from ...lab.records import Record, load_all
 from ...lab.runs import runs_of
 from ..explorable import Drawable, Explorable, checked, figure_of_runs
 
-SCRIPT = Path(__file__).with_suffix(".js")
 UNIT = 200  # errors travel as whole numbers of 1/200: below the noise by far, a quarter of the bytes
 COMMAND = "python -m romae_lite run frequencies --preset small --seeds 0 --set position_scale=99.0"
 
@@ -101,7 +100,6 @@ def explorable(models: Mapping[float, Mapping[str, np.ndarray]], source: str = "
     data["start"] = {"first": 3 * len(F) // 8, "second": 5 * len(F) // 8, "level": len(data["levels"]) // 2, "model": 0}
     return Explorable(
         name="spectrum",
-        script=SCRIPT,
         data=data,
         height=250,
         title="Which sines survive when half of the points are hidden?",

@@ -14,7 +14,6 @@ from ...experiments.pendulum.data import CANVAS, CENTRE, LENGTH, SIZE, STEPS
 from ...experiments.pendulum.experiment import Pendulum
 from ..explorable import Drawable, Explorable, checked, figure_of_runs, runs_in
 
-SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 1000  # radians, sines and cosines travel as whole numbers of 0.001
 COMMAND = "python -m romae_lite run pendulum --preset best --seeds 0"
 NAMES = {"best": "RoMAE, its own token", "paper": "RoMAE, from [CLS]"}
@@ -118,7 +117,6 @@ def explorable(
     data["start"] = opening(data)
     return Explorable(
         name="pendulum",
-        script=SCRIPT,
         data=data,
         title="Where is the rod?",
         caption="Press play, or drag the marker, the slider or the picture; then change what happens to the frames. "

@@ -13,7 +13,6 @@ from ...experiments.physionet.data import CHANNELS, HORIZON, UNITS
 from ...experiments.physionet.experiment import PhysioNet
 from ..explorable import Drawable, Explorable, checked, figure_of_runs, parts, runs_in
 
-SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # standardised values travel as whole numbers of 0.01
 COMMAND = "python -m romae_lite run physionet --preset best --seeds 0"
 
@@ -53,7 +52,6 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     data["start"] = int(np.argmin(np.abs(np.asarray(arrays["levels"]) - 0.5)))
     return Explorable(
         name="patient",
-        script=SCRIPT,
         data=data,
         title="Two days in intensive care, with gaps",
         caption="Drag the marker, or the slider, to choose how much of the record the model sees; filled points are "

@@ -4,7 +4,6 @@ Three switches, eight models: with or without [CLS], with or without rotations, 
 trains (kit/trainer.js) on positions that it draws itself; nothing is recorded.
 """
 
-from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from ...experiments.base import numpy_rng
 from ...experiments.position.experiment import Position
 from ..explorable import Explorable, figure
 
-SCRIPT = Path(__file__).with_suffix(".js")
 MODEL = {"dim": 16, "heads": 2, "depth": 2, "ff": 32, "p": 0.75, "base": 10_000.0}
 LR, BATCH, EVERY = 0.01, 32, 15  # Adam's peak rate, samples a step, steps between two looks at the test samples
 TESTS = 150
@@ -42,7 +40,6 @@ def explorable(steps: int = 400) -> Explorable:
     }
     return Explorable(
         name="learn_position",
-        script=SCRIPT,
         needs=("trainer",),
         data=data,
         height=250,

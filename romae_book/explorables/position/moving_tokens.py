@@ -19,7 +19,6 @@ from ...lab.records import Record, load_all
 from ...lab.runs import runs_of
 from ..explorable import Drawable, Explorable, checked, figure_of_runs
 
-SCRIPT = Path(__file__).with_suffix(".js")
 SCALE = 100  # answers travel as whole hundredths
 COMMAND = "python -m romae_lite run position --preset best --seeds 0"
 
@@ -79,7 +78,6 @@ def explorable(models: Sequence[Answers], low: float = 1.0, high: float = 50.0, 
     data = payload(models, low, high)
     return Explorable(
         name="moving_tokens",
-        script=SCRIPT,
         data=data,
         height=300,
         title="Move everything, and see who notices",

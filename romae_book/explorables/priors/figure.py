@@ -1,6 +1,5 @@
 """Draw or paste points, and a model in the page fills what lies between, beside an exact Gaussian process."""
 
-from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from ...experiments.priors.rivals import GRID
 from ..explorable import Explorable, figure
 from ..weights import packed
 
-SCRIPT = Path(__file__).with_suffix(".js")
 CURVE = 96  # places of a curve: four heaps of questions
 
 
@@ -50,7 +48,6 @@ def explorable(model: RoMAE, source: str = "") -> Explorable:
     data = payload(model)
     return Explorable(
         name="filler",
-        script=SCRIPT,
         needs=("romae",),
         data=data,
         height=360,

@@ -10,12 +10,10 @@ the pairs, and the kernel is a function of the one distance plus a function of t
 """
 
 import math
-from pathlib import Path
 
 from ..explorable import Explorable, figure
 from .rotary_clock import frequencies
 
-SCRIPT = Path(__file__).with_suffix(".js")
 DIM, P, BASE = 16, 0.75, 10_000.0
 MOST = 2.0  # largest weight that a pair can be given
 BACK = 5.0  # what the preset looks back to
@@ -51,7 +49,6 @@ def explorable(preset: str = "5 back", reach: float = 40.0, axes: int = 1) -> Ex
     weights, phases = shaped(preset, axes)
     return Explorable(
         name="attention_kernel",
-        script=SCRIPT,
         data={
             "thetas": {str(n): thetas(n) for n in (1, 2)},
             "presets": [[name, shaped(name, 1), shaped(name, 2)] for name in PRESETS],  # a list keeps its order in JSON

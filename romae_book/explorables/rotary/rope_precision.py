@@ -5,14 +5,12 @@ arithmetic does), in float64 throughout, and as `romae_lite.rope.angles` does it
 only the angle in [0, 2 pi) cast to float32. The functions below say the same in numpy.
 """
 
-from pathlib import Path
 
 import numpy as np
 
 from ..explorable import Explorable, figure
 from .rotary_clock import frequencies
 
-SCRIPT = Path(__file__).with_suffix(".js")
 DIM, P, BASE = 32, 1.0, 10_000.0
 TOKENS = (1.7, 0.3)  # query and key before both are moved
 LIMIT = 7  # the farthest move is 10^LIMIT
@@ -33,7 +31,6 @@ def explorable(exponent: float = 4.8) -> Explorable:
     q, k = vectors()
     return Explorable(
         name="rope_precision",
-        script=SCRIPT,
         data={
             "q": q.tolist(),
             "k": k.tolist(),

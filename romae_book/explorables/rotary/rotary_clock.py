@@ -4,13 +4,11 @@ Needs no data: pair i of a head turns by position x base^(-2 i / dim) radians, a
 functions below say the same in Python; `romae_lite.rope` is what the model runs.
 """
 
-from pathlib import Path
 
 from romae_lite import rope
 
 from ..explorable import Explorable, figure
 
-SCRIPT = Path(__file__).with_suffix(".js")
 MAX_DIM = 60  # of the head sizes in the paper's Table 8, the one that RoMAE-tiny has
 
 
@@ -32,7 +30,6 @@ def explorable(position: float = 3.7, dim: int = 16, p: float = 0.75, base: floa
         raise ValueError(f"position {position}, p {p}, base {base}: expected 0 to 100, 0 to 1, above 1")
     return Explorable(
         name="rotary_clock",
-        script=SCRIPT,
         data={"position": position, "dim": dim, "p": p, "base": base},
         height=170,
         title="A position is a set of angles",

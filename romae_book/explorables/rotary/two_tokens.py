@@ -5,12 +5,10 @@ positions and takes the dot product of what comes out, as attention does; nowher
 positions, so that what stays constant in the figure is found and not put in.
 """
 
-from pathlib import Path
 
 from ..explorable import Explorable, figure
 from .rotary_clock import frequencies
 
-SCRIPT = Path(__file__).with_suffix(".js")
 DIM, P, BASE = 8, 0.75, 100.0  # four pairs, three of which turn, with wavelengths that fit on the line
 REACH = 30.0  # the line runs from -REACH to REACH
 
@@ -38,7 +36,6 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal", pa
         raise ValueError(f"pairs is {pairs}; it must be a whole number from 1 to {DIM // 2}")
     return Explorable(
         name="two_tokens",
-        script=SCRIPT,
         data={
             "query": query,
             "key": key,

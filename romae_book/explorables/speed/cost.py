@@ -7,7 +7,6 @@ The price of an hour is the reader's.
 """
 
 import math
-from pathlib import Path
 
 import torch
 
@@ -16,7 +15,6 @@ from romae_lite.model import SIZES, ModelConfig, RoMAE, count_parameters
 from ...lab.records import Record, load_all
 from ..explorable import Explorable, figure, not_recorded
 
-SCRIPT = Path(__file__).with_suffix(".js")
 HIDDEN = 0.75
 PATCH, AXES = 2, 2  # a token of a light curve: flux and its error, at band and time
 NAMES = ("tiny-shallow", "tiny", "small", "base")
@@ -74,7 +72,6 @@ def explorable(found: list[dict] | None = None) -> Explorable:
         return not_recorded("cost", title, COMMAND)
     return Explorable(
         name="cost",
-        script=SCRIPT,
         data={"sizes": sizes(), "machines": found, "hidden": HIDDEN, "patch": PATCH},
         height=250,
         title=title,

@@ -12,7 +12,6 @@ import numpy as np
 from ...experiments.spirals.experiment import Spirals
 from ..explorable import Drawable, Explorable, checked, figure_of_runs, runs_in
 
-SCRIPT = Path(__file__).with_suffix(".js")
 MODELS = ("romae", "bayes")
 COMMAND = "python -m romae_lite run spirals --preset best --seeds 0"
 SCALE = 10_000  # values travel as whole numbers of 1e-4: four decimals, a third of the bytes
@@ -51,7 +50,6 @@ def explorable(arrays: Mapping[str, np.ndarray], source: str = "") -> Explorable
     data["start"] = int(np.argmin(np.abs(np.asarray(data["counts"]) - 0.4 * points)))  # the paper hides 60 %
     return Explorable(
         name="spirals",
-        script=SCRIPT,
         data=data,
         title="How few points does it take to see a spiral?",
         caption="Drag the slider to choose how many noisy points the model sees; it has to fill in the others. "

@@ -18,7 +18,6 @@ from ...paper.counts import MODELS, always_thirty, runs
 from ..explorable import Drawable, Explorable, checked, figure_of_runs
 from ..weights import packed
 
-SCRIPT = Path(__file__).with_suffix(".js")
 COMMAND = "python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2"
 
 
@@ -60,7 +59,6 @@ def explorable(
     data = payload(models, arrays, scale, thirty)
     return Explorable(
         name="hero",
-        script=SCRIPT,
         needs=("romae",),
         data=data,
         height=380,

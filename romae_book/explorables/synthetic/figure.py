@@ -20,7 +20,6 @@ from ...lab.records import Record
 from ..explorable import Drawable, Explorable, figure_of_runs, runs_in
 from ..weights import packed
 
-SCRIPT = Path(__file__).with_suffix(".js")
 GRID = "from-zero"  # the one that the page knows
 SERIES, MOST = 40, 20  # series to choose from; the slider's last number of observed points
 COMMAND = "python -m romae_lite run synthetic --preset mini --seeds 0"
@@ -57,7 +56,6 @@ def explorable(models: Sequence[Model], source: str = "", **opening: int) -> Exp
     data = payload(models, **opening)
     return Explorable(
         name="synthetic",
-        script=SCRIPT,
         needs=("romae",),
         data=data,
         height=340,

@@ -5,7 +5,6 @@ and knows no photographs.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
@@ -15,8 +14,6 @@ from romae_lite.tokens import Tokens
 from ...experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
 from ..explorable import Explorable, figure
 from ..weights import packed
-
-SCRIPT = Path(__file__).with_suffix(".js")
 
 
 def source(exp: TinyImageNet, model: RoMAE, tokens: Tokens, names: Sequence[str]) -> dict:
@@ -47,7 +44,6 @@ def explorable(data: dict, note: str = "") -> Explorable:
     """The figure of a `source`; note: where the model comes from."""
     return Explorable(
         name="masked_picture",
-        script=SCRIPT,
         needs=("romae",),
         data=data | {"hidden": first_mask(data)},
         height=300,

@@ -14,7 +14,6 @@ from ...experiments.uea.data import SETS
 from ...experiments.uea.experiment import UEA
 from ..explorable import Drawable, Explorable, checked, figure_of_runs, runs_in
 
-SCRIPT = Path(__file__).with_suffix(".js")
 COMMAND = "python -m romae_lite run uea --preset best --seeds 0 --set dataset=CharacterTrajectories"
 PEN = "CharacterTrajectories"  # its channels: velocity to the right and upwards, force of the tip
 
@@ -83,7 +82,6 @@ def explorable(
         more += "MiniRocket gets the same steps, with straight lines between them and their ends drawn out. "
     return Explorable(
         name="uea",
-        script=SCRIPT,
         data=data,
         title="How much of a series does it take?",
         caption="Drag the two ends of the window, and choose how many of the steps are left out at random. Dots are "

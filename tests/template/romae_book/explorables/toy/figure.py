@@ -15,7 +15,6 @@ def from_results(root: Path | None = None) -> Explorable:
         return not_recorded("toy", "Slopes", "python -m romae_lite run toy --preset quick")
     return Explorable(
         name="toy",
-        script=Path(__file__).with_suffix(".js"),
         data={"errors": errors},
         title="How well is a slope read?",
         caption="Choose a seed.",
