@@ -316,7 +316,7 @@ def test_docstrings_become_lists_and_paragraphs():
 
 def test_the_package_page_explains_what_is_ours(site):
     page = (site / "book" / "api.html").read_text(encoding="utf-8")
-    assert 'id="romae_lite.series.estimators.Interpolator.predict"' in page
+    assert 'id="romae_lite.series.interpolator.Interpolator.predict"' in page
     assert "metadata" not in page and "overridden by all subclasses" not in page
 
 

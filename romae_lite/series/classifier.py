@@ -26,6 +26,7 @@ from torch.nn.functional import cross_entropy
 
 from .. import checks
 from ..batching import trim
+from ..checks import a, at_least, real
 from ..masking import hide, split, take
 from ..model import RoMAE, RoMAEPredictor, device_of, masked_loss
 from ..tokens import Tokens, collate, to_device
@@ -81,10 +82,10 @@ class Classifier(ClassifierMixin, Estimator):
     """
 
     SETTINGS = Estimator.SETTINGS | {
-        "pretrain": (checks.kind, bool), "longest": (checks.whole, 1),
-        "holdout": (checks.number, lambda v: 0 <= v < 1, "lie in [0, 1)"),
+        "pretrain": a(bool), "longest": at_least(1),
+        "holdout": real(lambda v: 0 <= v < 1, "lie in [0, 1)"),
     }
-    LEARNT = Estimator.LEARNT | {"classes_": (checks.kind, list | np.ndarray)}
+    LEARNT = Estimator.LEARNT | {"classes_": a(list | np.ndarray)}
     MODEL = RoMAEPredictor
 
     def __sklearn_tags__(self):
@@ -384,11 +385,9 @@ class Classifier(ClassifierMixin, Estimator):
         probability = self._probabilities(test)
         generator = torch.Generator().manual_seed(mix_seed(self.seed, 5))
         shuffled = []
-        for values, positions, real in zip(
-            test.values, test.positions, test.real, strict=True
-        ):
-            order = torch.randperm(int(real.sum()), generator=generator)
-            shuffled.append((values[real][order], positions[real]))
+        for v, x, there in zip(test.values, test.positions, test.real, strict=True):
+            order = torch.randperm(int(there.sum()), generator=generator)
+            shuffled.append((v[there][order], x[there]))
         moved = np.abs(self._probabilities(collate(shuffled)) - probability).mean()
         if moved < 0.01:
             self._warn_blind(f"probabilities move by {moved:.2g} only")

@@ -51,7 +51,7 @@ def read_numbers(name: str, column: Any) -> np.ndarray:
         numbers = np.full(found.shape, np.nan)
         items, dates = found.ravel().tolist(), found.dtype.kind in "mM"
         for i in np.flatnonzero(~is_missing(found)):
-            item = items[i]
+            item = to_python(items[i])
             number = np.isscalar(item) and not isinstance(item, NO_NUMBERS)
             if dates or not number or abs(item) > sys.float_info.max:
                 where = f"{name} of row {_row(found, i)}"

@@ -4,6 +4,8 @@ import json
 import math
 import time
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -23,6 +25,7 @@ except ImportError as error:
 from .. import checks
 from ..batching import by_length
 from ..checkpoint import load, notes_of, save
+from ..checks import a, at_least, each, one_of
 from ..io import parsing
 from ..model import ModelConfig, count_parameters, size
 from ..rope import PositionEncoding, turning_pairs
@@ -37,33 +40,30 @@ from .units import POSITIVE, Scale, Series, channel_of, typical_gap
 FEW, FEW_SERIES = 50, 5
 
 
+def optional(rule: Callable) -> Callable:
+    """Return a rule that takes None as well."""
+    return lambda name, value: None if value is None else rule(name, value)
+
+
 class Estimator(BaseEstimator):
     """A scikit-learn estimator round one model.
 
-    SETTINGS  of each parameter: a function of `checks`, and its further arguments
-    LEARNT    the same of what `fit` leaves beside `model_` and `scale_`; files hold it
-    OPTIONAL  names of those that may be None
+    SETTINGS  rules for its parameters
+    LEARNT    rules for what `fit` leaves beside `model_` and `scale_`; files hold it
     MODEL     class of the model
     """
 
     SETTINGS = {
-        "size": (lambda name, value: size(value),), "steps": (checks.whole, 1),
-        "lr": (checks.number, *POSITIVE), "batch": (checks.whole, 1),
-        "seed": (checks.whole, 0), "device": (checks.choice, ("cpu", "cuda", "mps")),
-        "verbose": (checks.kind, int),  # scikit-learn's are numbers
+        "size": optional(lambda name, value: size(value)),
+        "steps": optional(at_least(1)), "lr": POSITIVE, "batch": at_least(1),
+        "seed": at_least(0), "device": one_of(None, "cpu", "cuda", "mps"),
+        "verbose": a(int),  # scikit-learn's are numbers
     }
-    LEARNT = {
-        "within_": (checks.number, *POSITIVE), "report_": (checks.kind, dict),
-        "history_": (checks.kind, list),
-    }
-    OPTIONAL = ("size", "steps", "device", "local", "within_")
+    LEARNT = {"within_": optional(POSITIVE), "report_": a(dict), "history_": a(list)}
     MODEL = nn.Module
 
-    def _check(self, rules: dict) -> None:
-        for name, (check, *rest) in rules.items():
-            value = getattr(self, name)
-            if value is not None or name not in self.OPTIONAL:
-                check(name, value, *rest)
+    def _check(self, rules: dict[str, Callable]) -> None:
+        each({name: getattr(self, name) for name in rules}, **rules)
 
     def _begin(self) -> None:
         """Check the settings, and drop what an earlier fit has learnt: one that fails
@@ -181,7 +181,7 @@ class Estimator(BaseEstimator):
         if unknown := set(kept) - set(self.LEARNT):
             raise ValueError(f"it holds {sorted(unknown)[0]!r}, which nobody has saved")
         for name in self.LEARNT:
-            if name in kept or not hasattr(cls, name):
+            if name in kept or not hasattr(cls, name):  # older files lack some
                 setattr(self, name, kept[name])
         self._check(self.LEARNT)
         self.report_.setdefault("settings", notes["parameters"])  # older files lack it
@@ -190,8 +190,6 @@ class Estimator(BaseEstimator):
                 raise ValueError(f"its report says {name} {value}")
         if type(model) is not cls.MODEL:
             raise ValueError(f"its model is a {type(model).__name__}")
-        if bad := [n for n, t in model.state_dict().items() if not t.isfinite().all()]:
-            raise ValueError(f"{bad[0]} holds NaN or infinity")
         self.model_ = model
         self.summary()  # a report that lacks something cannot be shown
         return self
@@ -296,9 +294,8 @@ def fitted_scale(series: Series, given: Scale) -> Scale:
             mean[c] = values.mean(0)
             varies = high - low > 1e-12 * np.abs(values).max(0)
             deviation[c] = np.where(varies, values.std(0), 1.0)
-    return Scale(
-        ids=(), start=np.empty(0), unit=typical_gap(times), channels=given.channels,
-        mean=mean, deviation=deviation, dates=given.dates,
+    return replace(
+        given[:0], unit=typical_gap(times), mean=mean, deviation=deviation, plain=False
     )
 
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from .. import checks
 from ..batching import trim
+from ..checks import a, at_least, real
 from ..fast import Fast
 from ..masking import hide, split
 from ..model import (
@@ -86,12 +87,10 @@ class Interpolator(Estimator):
         Errors and coverage on held-out points: `summary` puts them into words.
     """
 
-    SETTINGS = Estimator.SETTINGS | {
-        "window": (checks.whole, 8), "local": (checks.kind, bool),
-    }
+    SETTINGS = Estimator.SETTINGS | {"window": at_least(8), "local": a(bool | None)}
     LEARNT = Estimator.LEARNT | {
-        "local_": (checks.kind, bool), "stretch_": (checks.number, *POSITIVE),
-        "shared_": (checks.number, lambda v: 0 <= v <= 1, "lie in [0, 1]"),
+        "local_": a(bool), "stretch_": POSITIVE,
+        "shared_": real(lambda v: 0 <= v <= 1, "lie in [0, 1]"),
     }
     MODEL = RoMAE
     shared_ = 0.0  # files of before do not say

@@ -81,8 +81,11 @@ def from_table(
         it; columns in two roles; times that are no times, values that are no numbers;
         samples of several classes.
     """
-    checks.kind("time", time, str)
-    checks.kind("value", value, str | list | tuple)
+    name = checks.a(str | None)
+    checks.each(
+        locals(), time=checks.a(str), value=checks.a(str | list | tuple), id=name,
+        channel=name, label=name,
+    )
     wide = not isinstance(value, str)
     names = list(value) if wide else [value]
     if not (names and all(isinstance(name, str) for name in names)):
@@ -91,7 +94,6 @@ def from_table(
         raise ValueError(f"channel is {channel!r}; a wide table needs no channel")
     roles = [("time", time), *(("value", name) for name in names)]
     for role, name in (("id", id), ("channel", channel), ("label", label)):
-        checks.kind(role, name, str | None)
         roles += [(role, name)] if name is not None else []
     columns = _columns(table, roles)
     for i, (role, name) in enumerate(roles[: 1 + len(names)]):
@@ -152,7 +154,7 @@ def from_table(
         order = np.argsort(series, kind="stable")
         edges = np.flatnonzero(np.diff(series[order])) + 1
         unit = typical_gap(np.split(when[order], edges))
-    checks.number("unit", unit, *POSITIVE)
+    POSITIVE("unit", unit)
     classes, aux = (), {}
     if label is not None:
         classes, aux["label"] = _labels(label, columns[label], whose, ids)

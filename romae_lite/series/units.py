@@ -15,7 +15,7 @@ from .. import checks
 from ..rope import frequencies
 from .columns import check_dates, check_zone, read_numbers, to_seconds
 
-POSITIVE = (lambda v: v > 0, "be positive")  # for `checks.number`
+POSITIVE = checks.real(lambda v: v > 0, "be positive")
 Series = list[tuple[Tensor, Tensor]]  # of each: values (N, P) and positions (N, D)
 
 
@@ -58,8 +58,7 @@ class Scale:
     plain: bool = False
 
     def __post_init__(self):
-        checks.number("unit", self.unit, *POSITIVE)
-        checks.kind("dates", self.dates, bool | None)
+        checks.each(vars(self), unit=POSITIVE, dates=checks.a(bool | None))
         wide = (len(self.channels), *np.shape(self.mean)[1:])
         for name, shape, low in (
             ("start", (len(self.ids),), -np.inf),
@@ -126,7 +125,15 @@ class Scale:
         return torch.from_numpy(np.stack((at, number), axis=-1))
 
     def values(self, standardised: Any, channel: str | None = None) -> np.ndarray:
-        """Return standardised numbers, of any shape, in the units of a channel."""
+        """Return numbers in the units of a channel.
+
+        Parameters
+        ----------
+        standardised : array_like
+            As tokens hold them, of any shape.
+        channel : str, optional
+            Which, if there are several.
+        """
         c = 0 if len(self.channels) == 1 else self.number(channel)
         return np.asarray(standardised, float) * self.deviation[c] + self.mean[c]
 
