@@ -1,6 +1,8 @@
 """What the chapters share: parameters that are checked, source that is shown, runs that sentences speak of."""
 
+import ast
 import inspect
+import re
 from types import SimpleNamespace
 
 import nbformat
@@ -135,6 +137,21 @@ def test_a_listing_is_the_source():
         line.strip() for line in shown.split("\n\n")[-1].splitlines()
     ]
     compile(shown, "listing", "exec")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_stored_listings_are_the_source_of_today(path):
+    """Else run `make notebooks N=notebooks/...`: a page would show code that no longer runs."""
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    listings = [cell for cell in cells if cell.source.startswith("Source(")]
+    names = {}
+    if listings:
+        python = re.sub(r"^( *)[%!].*$", r"\1pass", cells[0].source, flags=re.M)  # IPython's lines
+        imports = [node for node in ast.parse(python).body if isinstance(node, ast.ImportFrom)]
+        exec(compile(ast.Module(imports, []), path.name, "exec"), names)
+    for cell in listings:
+        (output,) = cell.outputs
+        assert output.data["text/markdown"] == eval(cell.source, names)._repr_markdown_()
 
 
 def run_of(experiment, seed: int, rmse: float, numerics: int = 2):
