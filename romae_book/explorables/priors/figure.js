@@ -230,8 +230,7 @@ function explorable(root, data, kit) {
   }
 
   // --- the plane -----------------------------------------------------------------------------------------------------
-  const stroke = (colour, wide, dash) => kit.svg("path", {fill: "none", "stroke-width": wide, "stroke-dasharray": dash,
-    "stroke-linejoin": "round", style: `stroke:${colour}`});
+  const stroke = (...look) => kit.curve(null, ...look);
   const ground = kit.svg("rect", {fill: "transparent"}), axes = kit.svg("g", {}),
     band = kit.svg("path", {style: "fill:var(--romae-blue)", "fill-opacity": 0.17});
   const lines = {truth: stroke("color-mix(in srgb,currentColor 45%,transparent)", 1.75),

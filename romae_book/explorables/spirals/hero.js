@@ -109,8 +109,7 @@ function explorable(root, data, kit) {
   }
 
   // --- the plane -----------------------------------------------------------------------------------------------------
-  const stroke = (colour, width, dash) => kit.svg("path", {fill: "none", "stroke-width": width,
-    "stroke-dasharray": dash, "stroke-linejoin": "round", style: `stroke:${colour}`});
+  const stroke = (...look) => kit.curve(null, ...look);
   const ground = kit.svg("rect", {fill: "transparent"}),
     lines = {truth: stroke("color-mix(in srgb,currentColor 45%,transparent)", 1.75),
     best: stroke("var(--romae-vermillion)", 2.25, "7 4"), romae: stroke("var(--romae-blue)", 2.9)};
