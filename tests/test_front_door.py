@@ -157,3 +157,9 @@ def test_files_that_are_no_model_are_named(tmp_path):
     model.mask_token.data[0] = 1e6
     with pytest.raises(ValueError, match="mask_token holds NaN or numbers too large for torch.float16"):
         save(model, path, half=True)
+
+
+def test_what_only_some_need_is_imported_where_it_is_used():
+    """`import torch` alone has neither; together they would double the time."""
+    code = "import romae_lite.training, romae_lite.fast, sys; print(*{'accelerate', 'torch._dynamo'} & {*sys.modules})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

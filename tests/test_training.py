@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import torch
 from accelerate.state import PartialState
 
 from romae_lite import checkpoint, training
+from romae_lite.batching import trim
 from romae_lite.masking import hide
 from romae_lite.model import ModelConfig, RoMAE, masked_loss, size
 from romae_lite.rope import PositionEncoding
@@ -308,6 +310,35 @@ def stop():
 t.fit(t.model(**t.HARD), t.data(), t.loss, t.RECIPE, seed=3, logs=5, validate=t.valid,
       checkpoint=Path({path!r}), save_every=0, stop=stop)
 """
+
+
+def test_data_on_a_disk_train_alike(tmp_path, monkeypatch):
+    """The listing of book/scale.md, run: the same weights as from memory, also where lengths differ."""
+    pytest.importorskip("h5py")
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(import h5py.*?)```", (ROOT / "book/scale.md").read_text(encoding="utf-8"), re.S)[1]
+    pad = torch.arange(8) >= torch.randint(3, 9, (10, 1), generator=seeded(1))
+    tokens = replace(data(), pad=pad)
+    stored = dict(tokens=tokens, model=model(), loss=loss, recipe=RECIPE)
+    exec(code, stored)
+    memory = model()
+    ordered = lambda generator: stored["train"].order(generator)  # noqa: E731
+    fit(memory, TrimmedTokens(tokens), loss, RECIPE, seed=0, order=ordered)
+    assert same(weights(memory), weights(stored["model"]))
+    assert len(stored["train"]) == 10 and sorted(stored["train"].order(seeded(2), size=3).tolist()) == list(range(10))
+
+
+class TrimmedTokens:
+    """Tokens whose batches are as long as their longest sample, as those that are read from a disk."""
+
+    def __init__(self, tokens: Tokens):
+        self.tokens, self.lengths = tokens, tokens.lengths
+
+    def __len__(self):
+        return len(self.tokens)
+
+    def __getitem__(self, index):
+        return trim(self.tokens[index])
 
 
 def test_killed_and_resumed_equals_uninterrupted(tmp_path):
