@@ -482,7 +482,6 @@ def test_scikit_learn_s_conventions(estimator):
 @pytest.mark.parametrize(
     "call, said",
     [
-        (lambda t, s: Interpolator(window=2).fit(t, s), "window is 2; it must be at least 8"),
         (
             lambda t, s: Interpolator().fit([(np.arange(3), np.arange(3.0))]),
             "X has 3 values in 1 series; 20 are needed",
@@ -499,7 +498,6 @@ def test_scikit_learn_s_conventions(estimator):
             "X is a DataFrame; `from_table` makes tokens of it",
         ),
         (lambda t, s: Interpolator(steps=0).fit(t, s), "steps is 0; it must be at least 1"),
-        (lambda t, s: Classifier(seed=-1).fit(t, ["a"] * 40, s), "seed is -1; it must be at least 0"),
         (
             lambda t, s: Interpolator().fit([(np.arange(3), np.arange(4.0))]),
             r"X\[0\] has times of shape \(3,\) and values",
