@@ -9,6 +9,7 @@ def experiments() -> dict[str, type]:
     from .elasticc.experiment import ELAsTiCC
     from .esc50.experiment import ESC50
     from .frequencies.experiment import Frequencies
+    from .lightcurves.experiment import LightCurves
     from .pendulum.experiment import Pendulum
     from .physionet.experiment import PhysioNet
     from .position.experiment import Position, PositionRange
@@ -22,7 +23,7 @@ def experiments() -> dict[str, type]:
 
     found = (
         Position, PositionRange, Frequencies, Sizes, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC,
-        TinyImageNet, ESC50, Speed, Priors,
+        LightCurves, TinyImageNet, ESC50, Speed, Priors,
     )
     return {cls.name: cls for cls in sorted(found, key=lambda cls: (cls.chapter, cls.name))}
 

@@ -22,7 +22,7 @@ def trees(
     """
     if len(label) < 100 or classes > 5:
         settings = [one for one in settings if one[0] == 0]
-    held = _held_out(label, seed, group)
+    held = hold_out(label, seed, group)
     scores = []
     if len(settings) > 1:
         for one in settings:
@@ -32,7 +32,7 @@ def trees(
     return _fitted(train, label, test, classes, seed, chosen), {"setting": chosen, "trials": len(scores)}
 
 
-def _held_out(label: np.ndarray, seed: int, group: np.ndarray | None) -> np.ndarray:
+def hold_out(label: np.ndarray, seed: int, group: np.ndarray | None) -> np.ndarray:
     """(n,) bool: a fifth of every class, or of the groups."""
     rng, held = np.random.default_rng(seed), np.zeros(len(label), bool)
     if group is not None:

@@ -1,0 +1,338 @@
+"""Telling measured light curves apart (chapter 10): four surveys, one protocol, with rivals on the same rows.
+
+Every point is a token, (deviation, stated error, and four numbers of the whole object), at (band, time).
+"""
+
+import hashlib
+import inspect
+import io
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from romae_lite.batching import by_length, trim
+from romae_lite.io import atomic_write
+from romae_lite.masking import hide, split, take
+from romae_lite.model import masked_loss
+from romae_lite.tokens import Tokens, collate
+
+from ..base import Splits, numpy_rng, setting
+from ..classification import Classification
+from ..data import data_root
+from . import data as surveys
+from . import features, rivals
+from .data import Curves
+
+PERIODIC = ("eros1", "asas", "rr_lyrae")
+FOLDS = 5
+TEST = 4000  # objects of SPCC to test on, where training is drawn at random
+
+
+@dataclass(frozen=True, kw_only=True)
+class LightCurves(Classification):
+    """Classifying measured light curves (chapter 10). The defaults are our settings; the paper has no such table.
+
+    The settings are those of a trial elsewhere, not of the test sets: standardised tokens, points thinned anew at every
+    step, noise of half the stated error, Muon.
+    """
+
+    name = "lightcurves"
+    chapter = 10
+    patch = 6
+    axes = 2  # band and time
+    tiers = {"best": "own", "quick": "smoke"}
+    shaping = frozenset()
+    campaign = tuple(
+        ("best", seeds, {"survey": survey, "tested_on": protocol} | more)
+        for survey, protocol, seeds in (
+            ("eros1", "official", 5), ("spcc", "random", 5), ("spcc", "official", 5), ("mallorn", "folds", 5),
+            ("asas", "folds", 5),
+        )
+        for more in ({}, {"pretrain_epochs": 0})
+    )
+
+    survey: str = setting("eros1", "which light curves", choices=tuple(surveys.SURVEYS))
+    tested_on: str = setting(
+        "official", "what is tested on: the official split, a fifth (the fold is the seed's), or all but random ones",
+        choices=("official", "folds", "random"),
+    )
+    labels: int | None = setting(None, "train on so many labels: of every class alike; None: all", low=2)
+    information: str = setting(
+        "all", "what is known of a point: all; times as ranks; times shuffled against values; times and bands alone",
+        choices=("all", "ranks", "shuffled", "times"),
+    )
+    pretrain_on: str = setting(
+        "all", "curves of the first stage: all of the survey without labels, or the training set's",
+        choices=("all", "train"),
+    )
+    period: bool = setting(False, "tell the model the period that is found without labels, as a number in every token")
+    position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
+    keep_low: float = setting(0.3, "least share of points that a step sees", low=0.05, high=1)
+    keep_high: float = setting(0.7, "largest share of points that a step sees", low=0.05, high=1)
+    noise: float = setting(0.5, "noise added in training, in stated errors", low=0, high=10)
+    balance: float = setting(0.5, "classes are weighted by their share to the power of minus this", low=0, high=1)
+    most: int = setting(512, "points of an object that are looked at, evenly chosen", low=8)
+
+    encoder: str = setting("72x3x3x288", "size of the encoder")
+    decoder: str = setting("72x3x1x288", "size of the decoder")
+    pool: str = setting("mean", "what the head reads: [CLS], or the mean of all tokens", choices=("cls", "mean"))
+    optimizer: str = setting("muon", "optimizer", choices=("adamw", "sgd", "muon"))
+    lr: float = setting(4e-3, "peak learning rate", low=1e-12, high=10)
+    batch: int = setting(64, "objects per step", low=1)
+    epochs: int = setting(12, "passes over the training set in fine-tuning", low=1)
+    smoothing: float = setting(0.05, "label smoothing", low=0, high=0.99)
+    pretrain_optimizer: str = setting("muon", "optimizer", choices=("adamw", "sgd", "muon"))
+    pretrain_lr: float = setting(4e-3, "peak learning rate", low=1e-12, high=10)
+    pretrain_epochs: int = setting(12, "passes over the curves before fine-tuning; 0: none", low=0)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.keep_low > self.keep_high:
+            raise ValueError(f"keep_low is {self.keep_low}; it must be at most keep_high, {self.keep_high}")
+        if self.tested_on == "official" and self.survey not in ("eros1", "spcc"):
+            raise ValueError(f"tested_on is 'official'; {self.survey} has no official split: choose folds")
+        if self.tested_on == "random" and self.survey != "spcc":
+            raise ValueError(f"tested_on is 'random', which is for spcc; the survey is {self.survey}")
+
+    @classmethod
+    def best(cls) -> "LightCurves":
+        return cls()
+
+    @classmethod
+    def quick(cls) -> "LightCurves":
+        """The twenty RR Lyrae that come with the book: seconds, and no result."""
+        return cls(survey="rr_lyrae", tested_on="folds", batch=4, epochs=2, pretrain_epochs=1, most=64,
+                   encoder="24x2x2x48", decoder="24x2x1x48")
+
+    @property
+    def classes(self) -> int:
+        return len(self.curves().classes)
+
+    def curves(self) -> Curves:
+        return surveys.load(self.survey)
+
+    # Data -----------------------------------------------------------------------------------------------------------
+
+    def rows(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Objects to train, validate and test on. Validation is a fifth of the training labels, of MALLORN whole
+        splits; `labels` are drawn from what is left."""
+        curves, rng = self.curves(), numpy_rng(seed, 11)
+        everything = np.arange(len(curves))
+        group = curves.part if self.survey == "mallorn" else None
+        if self.tested_on == "official":
+            train, test = everything[curves.part == 0], everything[curves.part == 1]
+        elif self.tested_on == "random":
+            test = numpy_rng(0, 12).permutation(everything)[:TEST]
+            train = np.setdiff1d(everything, test)
+        else:
+            fold = self._folds(curves, group)
+            train, test = everything[fold != seed % FOLDS], everything[fold == seed % FOLDS]
+        if self.tested_on == "random" and self.labels is None:
+            train = rng.permutation(train)[:1000]
+        held = rivals.hold_out(curves.label[train], seed, None if group is None else group[train])
+        train, valid = train[~held], train[held]
+        if self.labels is not None:
+            train = self._balanced(curves.label, train, rng)
+        return train, valid, test
+
+    def _folds(self, curves: Curves, group: np.ndarray | None) -> np.ndarray:
+        """(n,) which of five folds, the same for all seeds: whole groups, or every class dealt out evenly."""
+        rng = numpy_rng(0, 13)
+        if group is not None:
+            names = rng.permutation(np.unique(group))
+            return np.array([np.flatnonzero(names == g)[0] % FOLDS for g in group])
+        order = rng.permutation(len(curves))
+        order = order[np.argsort(curves.label[order], kind="stable")]
+        out = np.empty(len(curves), int)
+        out[order] = np.arange(len(curves)) % FOLDS
+        return out
+
+    def _balanced(self, label: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """`labels` objects, of every class as many as the others where it has them."""
+        left = {k: list(rng.permutation(train[label[train] == k])) for k in np.unique(label[train])}
+        chosen = []
+        while len(chosen) < self.labels and any(left.values()):
+            for k in [k for k in left if left[k]][: self.labels - len(chosen)]:
+                chosen.append(left[k].pop())
+        return np.array(sorted(chosen))
+
+    def data(self, seed: int) -> Splits:
+        everything = self.tokens()
+        return Splits(*(everything[torch.from_numpy(rows)] for rows in self.rows(seed)))
+
+    def tokens(self) -> Tokens:
+        """All objects of the survey. aux: label (n,), index (n,), the object's number."""
+        return _tokens(self.survey, self.information, self.period, self.position_scale, self.most)
+
+    def training_set(self) -> int | None:
+        return None  # not known before the data are loaded
+
+    def pretrain_data(self, data: Splits, seed: int) -> Tokens:
+        return self.tokens() if self.pretrain_on == "all" else data.train
+
+    # Training -------------------------------------------------------------------------------------------------------
+
+    def thinned(self, batch: Tokens, generator: torch.Generator) -> Tokens:
+        """Some of the points of every object, with noise of its stated errors."""
+        batch = trim(batch)
+        dropped = hide(batch.real, ratio=(1 - self.keep_high, 1 - self.keep_low), generator=generator)
+        dropped &= batch.real.sum(1, keepdim=True) >= 8  # of fewer none can be spared
+        where = split(dropped, batch.real)
+        values = take(batch.values, where.visible).clone()
+        if self.noise and self.information != "times":
+            drawn = torch.randn(values.shape[:2], generator=generator)
+            values[..., 0] += self.noise * values[..., 1].exp() * drawn
+        return Tokens(values=values, positions=take(batch.positions, where.visible), pad=where.visible_pad,
+                      aux={"label": batch.aux["label"]})
+
+    def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        """Squared error of the hidden points' deviations, weighted by what their errors leave."""
+        batch = self.thinned(batch, generator)
+        hidden = hide(batch.real, ratio=(0.3, 0.8), generator=generator)
+        return masked_loss(model, batch, hidden, loss=deviation_loss)
+
+    def loss(self, model, batch, generator, weights=None) -> Tensor:
+        return super().loss(model, self.thinned(batch, generator), generator, weights)
+
+    def class_weights(self, train: Tokens) -> Tensor:
+        """(K,) shares to the power of minus `balance`, 1 in the mean over samples."""
+        share = torch.bincount(train.aux["label"].long(), minlength=self.classes).clamp(min=1) / len(train)
+        weights = share ** -self.balance
+        return (weights / (share * weights).sum()).float()
+
+    def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:
+        return by_length(train.real.sum(1), batch, generator)
+
+    # Metrics --------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        found = super().evaluate(model, tokens)
+        return {"f1_macro": found["f1_macro"], "accuracy": found["accuracy"]}
+
+    def examine(self, model: nn.Module, data: Splits) -> dict[str, float]:
+        """Average precision of every class, and the score once shares are counted to the power that validation likes
+        best: f1_macro_shifted, exponent."""
+        logits, label = self.logits(model, data.test), data.test.aux["label"].long().cpu()
+        valid, truth = self.logits(model, data.valid), data.valid.aux["label"].long().cpu()
+        share = torch.bincount(data.train.aux["label"].long(), minlength=self.classes).clamp(min=1).log()
+        powers = (-1.0, -0.5, 0.0, 0.5, 1.0)
+        scores = [self.score(valid + power * share, truth)["f1_macro"] for power in powers]
+        power = max(powers, key=lambda p: (scores[powers.index(p)], -abs(p)))
+        names = [name.lower().replace(" ", "_") for name in self.curves().classes]
+        found = {
+            f"average_precision_{name}": average_precision(label.numpy() == k, logits.softmax(1)[:, k].numpy())
+            for k, name in enumerate(names[:6])
+        }
+        return found | {
+            "f1_macro_shifted": self.score(logits + power * share, label)["f1_macro"], "exponent": power,
+        }
+
+    def compare(self, data: Splits) -> dict[str, float]:
+        """On the same rows: the largest class, the sampling alone, and boosted trees on hand-made features, which get
+        the validation part as well once it has chosen."""
+        curves = self.curves()
+        index = [part.aux["index"].numpy() for part in data]
+        train, test = np.concatenate(index[:2]), index[2]
+        label, truth = curves.label[train].astype(int), curves.label[test]
+        group = curves.part[train] if self.survey == "mallorn" else None
+        largest = np.full(len(truth), np.bincount(label).argmax())
+        found = _scores("largest", truth, np.eye(self.classes)[largest])
+        for name, table in (("trees", hand_made(self.survey)), ("sampling", rivals.sampling(curves))):
+            p, _ = rivals.trees(table[train], label, table[test], self.classes, seed=0, group=group)
+            found |= _scores(name, truth, p)
+        return found
+
+
+def _scores(name: str, truth: np.ndarray, p: np.ndarray) -> dict[str, float]:
+    return {f"f1_macro_{name}": rivals.macro_f1(truth, p.argmax(1), p.shape[1]),
+            f"accuracy_{name}": float((p.argmax(1) == truth).mean())}
+
+
+def deviation_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
+    """Mean over hidden tokens of the squared error of their first value, by 1 / (0.15 + error squared)."""
+    weight = 1 / (0.15 + (2 * target[..., 1]).exp())  # (B, M)
+    square = (prediction[..., 0] - target[..., 0]) ** 2 * weight
+    return square.mean() if pad is None else square[~pad].mean()
+
+
+def average_precision(truth: np.ndarray, score: np.ndarray) -> float:
+    """Mean of the precision at every sample of the class, samples in order of their score; 0 without such samples."""
+    order = np.argsort(-score, kind="stable")
+    hit = truth[order]
+    precision = np.cumsum(hit) / np.arange(1, len(hit) + 1)
+    return float(precision[hit].mean()) if hit.any() else 0.0
+
+
+@lru_cache(maxsize=2)
+def _tokens(survey: str, information: str, period: bool, scale: float, most: int) -> Tokens:
+    curves = surveys.load(survey)
+    rng = np.random.default_rng(0)
+    found = hand_made(survey) if period else None
+    samples = []
+    for i in range(len(curves)):
+        part = curves.points(i)
+        t, y, e, b = (getattr(curves, name)[part].astype(np.float64) for name in ("time", "value", "error", "band"))
+        if len(t) > most:
+            some = np.unique(np.linspace(0, len(t) - 1, most).round().astype(int))
+            t, y, e, b = t[some], y[some], e[some], b[some]
+        values = described(t, y, e, b.astype(int), survey in PERIODIC)
+        if found is not None:
+            values[:, 5] = found[i, 32 * len(curves.bands)]  # the logarithm of the period
+        if information == "times":
+            values[:] = 0
+        if information == "shuffled":
+            values = values[rng.permutation(len(values))]
+        weight = np.abs(y) / e if survey not in PERIODIC else np.ones(len(t))
+        time = np.arange(len(t)) - len(t) / 2 if information == "ranks" else scale * (t - np.average(t, weights=weight))
+        samples.append((torch.from_numpy(values).float(), torch.from_numpy(np.stack((b, time), 1))))
+    label = torch.from_numpy(curves.label.astype(np.int16))
+    return collate(samples, label=label, index=torch.arange(len(curves)))
+
+
+def described(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, periodic: bool) -> np.ndarray:
+    """(N, 6) of every point: deviation, log error; of the object: log spread, level, colour, and a place that is left.
+
+    Magnitudes of variable stars: deviation from the band's median over the object's robust spread. Fluxes of
+    transients: over the object's largest."""
+    out = np.zeros((len(t), 6))
+    bands = np.unique(b)
+    if periodic:
+        middle = {k: np.median(y[b == k]) for k in bands}
+        y = y - np.array([middle[k] for k in b])
+        spread = np.subtract(*np.quantile(y, (0.84, 0.16))) / 2 + 1e-3
+        level, colour = np.median(list(middle.values())) - 17, middle[bands[0]] - middle[bands[-1]]
+        facts = (np.log(spread), level / 2, colour)
+    else:
+        spread = np.quantile(np.abs(y), 0.98) + 1e-9
+        top = {k: np.quantile(y[b == k], 0.95) / spread for k in bands}
+        facts = (np.log(spread) / 2, np.log(np.median(e)) / 2, top[bands[0]] - top[bands[-1]])
+    out[:, 0], out[:, 1] = np.clip(y / spread, -20, 20), np.clip(np.log(e / spread), -8, 3)
+    out[:, 2:5] = facts
+    return out
+
+
+@lru_cache(maxsize=3)
+def hand_made(survey: str) -> np.ndarray:
+    """Hand-made features of a survey, (n, F): computed once, and kept beside the data, for these curves and this code.
+    """
+    curves = surveys.load(survey)
+    code = hashlib.sha256(inspect.getsource(features).encode()).hexdigest()
+    key = hashlib.sha256((curves.fingerprint() + code).encode()).hexdigest()[:16]
+    path = Path(data_root()) / "lightcurves" / f"{survey}.features.npz"
+    if path.exists():
+        with np.load(path) as kept:
+            if str(kept["key"]) == key:
+                return kept["features"]
+    found = features.features(curves, survey in PERIODIC)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, features=found, key=np.array(key))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, buffer.getvalue())
+    except OSError:  # a folder that cannot be written: computed again next time
+        pass
+    return found

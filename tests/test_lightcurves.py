@@ -1,0 +1,176 @@
+"""The experiment on measured light curves: who is tested on whom, what a token says, what a step sees."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import average_precision_score
+
+from romae_book.experiments.lightcurves import data, experiment
+from romae_book.experiments.lightcurves.experiment import LightCurves, average_precision, deviation_loss
+from romae_lite.training import seeded
+
+SMALL = dict(encoder="16x2x1x24", decoder="16x2x1x24", epochs=1, pretrain_epochs=1, most=12)
+
+
+def made(n: int, bands: int, classes: int, parts: int, seed: int = 0) -> data.Curves:
+    rng = np.random.default_rng(seed)
+    objects = []
+    for i in range(n):
+        m = int(rng.integers(4, 20))
+        objects.append(dict(time=rng.uniform(0, 100, m), value=rng.normal(10, 3, m), error=rng.uniform(0.1, 1, m),
+                            band=rng.integers(0, bands, m), label=i % classes, part=i // classes % parts))
+    return data.gathered(objects, tuple("ugrizy")[:bands], tuple(f"class {k}" for k in range(classes)))
+
+
+@pytest.fixture(autouse=True)
+def surveys(monkeypatch):
+    """Small made-up surveys in place of the real ones."""
+    sizes = {"eros1": (80, 2, 4, 2), "mallorn": (100, 6, 5, 20), "spcc": (120, 4, 3, 2), "asas": (60, 1, 6, 1)}
+    found = {name: made(*size) for name, size in sizes.items()}
+    table = {name: np.random.default_rng(1).normal(size=(len(curves), 300)) for name, curves in found.items()}
+    monkeypatch.setattr(data, "load", lambda name, path=None: found[name])
+    monkeypatch.setattr(experiment, "TEST", 40)
+    monkeypatch.setattr(experiment, "hand_made", table.get)
+    experiment._tokens.cache_clear()
+    yield found
+    experiment._tokens.cache_clear()
+
+
+KINDS = [("eros1", "official"), ("spcc", "official"), ("spcc", "random"), ("mallorn", "folds"), ("asas", "folds")]
+
+
+@pytest.mark.parametrize(("survey", "tested_on"), KINDS)
+def test_no_object_is_on_two_sides(surveys, survey, tested_on):
+    exp, curves = LightCurves(survey=survey, tested_on=tested_on, **SMALL), surveys[survey]
+    for seed in range(3):
+        train, valid, test = exp.rows(seed)
+        together = np.concatenate((train, valid, test))
+        assert len(np.unique(together)) == len(together) and len(train) and len(valid) and len(test)
+        if tested_on == "official":
+            assert (curves.part[test] == 1).all() and (curves.part[np.concatenate((train, valid))] == 0).all()
+        if survey == "mallorn":  # siblings share a split
+            for a, b in ((train, valid), (train, test), (valid, test)):
+                assert not set(curves.part[a]) & set(curves.part[b])
+
+
+@pytest.mark.parametrize("survey", ["mallorn", "asas"])
+def test_five_folds_test_every_object_once(surveys, survey):
+    exp = LightCurves(survey=survey, tested_on="folds", **SMALL)
+    tested = np.concatenate([exp.rows(seed)[2] for seed in range(5)])
+    assert sorted(tested) == list(range(len(surveys[survey])))
+
+
+def test_random_training_has_one_test_set(surveys):
+    exp = LightCurves(survey="spcc", tested_on="random", **SMALL)
+    assert (exp.rows(0)[2] == exp.rows(1)[2]).all() and not np.array_equal(exp.rows(0)[0], exp.rows(1)[0])
+
+
+@pytest.mark.parametrize("labels", [4, 10, 22])
+def test_few_labels_are_of_every_class_alike(surveys, labels):
+    exp = LightCurves(survey="eros1", labels=labels, **SMALL)
+    train, valid, test = exp.rows(3)
+    assert len(train) == labels and not set(train) & (set(valid) | set(test))
+    count = np.bincount(surveys["eros1"].label[train], minlength=4)
+    assert count.max() - count.min() <= 1
+
+
+def test_a_token_says_what_it_says(surveys):
+    """Against loops, of variable stars and of transients."""
+    for survey, periodic in (("eros1", True), ("spcc", False)):
+        tokens, curves = LightCurves(survey=survey, **SMALL | {"most": 512}).tokens(), surveys[survey]
+        for i in (0, 7):
+            part = curves.points(i)
+            t, y, e, b = (getattr(curves, name)[part].astype(float) for name in ("time", "value", "error", "band"))
+            if periodic:
+                y = y - np.array([np.median(y[b == k]) for k in b])
+                spread = (np.quantile(y, 0.84) - np.quantile(y, 0.16)) / 2 + 1e-3
+                centre = t.mean()
+            else:
+                spread = np.quantile(np.abs(y), 0.98) + 1e-9
+                centre = np.average(t, weights=np.abs(y) / e)
+            n = len(t)
+            assert tokens.real[i].sum() == n
+            expected = np.clip(y / spread, -20, 20), np.clip(np.log(e / spread), -8, 3)
+            np.testing.assert_allclose(tokens.values[i, :n, :2], np.stack(expected, 1), rtol=2e-4, atol=1e-5)
+            np.testing.assert_allclose(tokens.positions[i, :n, 1], t - centre, atol=1e-9)
+            assert (tokens.positions[i, :n, 0].numpy() == b).all()
+
+
+def test_what_is_taken_away_is_gone(surveys):
+    of = lambda information: LightCurves(information=information, **SMALL).tokens()  # noqa: E731
+    whole, times, shuffled, ranks = (of(name) for name in ("all", "times", "shuffled", "ranks"))
+    assert (times.values == 0).all() and torch.equal(times.positions, whole.positions)
+    assert torch.equal(shuffled.positions, whole.positions) and not torch.equal(shuffled.values, whole.values)
+    for i in (0, 3):
+        n = int(whole.real[i].sum())
+        assert sorted(shuffled.values[i, :n, 0].tolist()) == sorted(whole.values[i, :n, 0].tolist())
+        assert (ranks.positions[i, :n, 1].diff() == 1).all()
+
+
+def test_a_step_sees_some_points_with_noise_of_their_errors(surveys):
+    exp = LightCurves(**SMALL | {"most": 512})
+    batch = exp.tokens()
+    once, again = (exp.thinned(batch, seeded(0)) for _ in range(2))
+    assert torch.equal(once.values, again.values)
+    kept, real = once.real.sum(1), batch.real.sum(1)
+    assert (kept[real < 8] == real[real < 8]).all() and (kept >= 2).all()
+    assert (kept[real >= 8] <= (0.7 * real[real >= 8]).ceil() + 1).all()
+    quiet = exp.replace(noise=0.0).thinned(batch, seeded(0))
+    moved = ((once.values - quiet.values)[..., 0] / quiet.values[..., 1].exp())[once.real]
+    assert moved.std() == pytest.approx(0.5, rel=0.15)  # several hundred draws
+    assert torch.equal(once.values[..., 1:], quiet.values[..., 1:])
+
+
+def test_the_first_stage_is_asked_for_deviations_alone():
+    target, guess = torch.randn(2, 3, 6), torch.randn(2, 3, 6)
+    pad = torch.tensor([[False, False, True], [False, False, False]])
+    expected = [
+        float((guess[i, j, 0] - target[i, j, 0]) ** 2 / (0.15 + target[i, j, 1].exp() ** 2))
+        for i in range(2) for j in range(3) if not pad[i, j]
+    ]
+    assert float(deviation_loss(guess, target, pad)) == pytest.approx(np.mean(expected), rel=1e-5)
+
+
+def test_average_precision_is_scikit_learns():
+    rng = np.random.default_rng(0)
+    truth, score = rng.random(200) < 0.1, rng.normal(size=200)
+    assert average_precision(truth, score) == pytest.approx(average_precision_score(truth, score))
+
+
+def test_class_weights_are_shares_to_a_power(surveys):
+    exp = LightCurves(**SMALL)
+    train = exp.data(0).train
+    share = np.bincount(train.aux["label"], minlength=4) / len(train)
+    found = exp.class_weights(train).numpy()
+    np.testing.assert_allclose(found / found[0], (share / share[0]) ** -0.5, rtol=1e-5)
+    assert (found * share).sum() == pytest.approx(1, rel=1e-5)
+
+
+ARMS = [{}, {"pretrain_epochs": 0}, {"information": "times"}, {"period": True}, {"labels": 8}]
+
+
+@pytest.mark.parametrize("changes", ARMS)
+def test_every_arm_runs(surveys, changes):
+    exp = LightCurves(**SMALL | changes)
+    splits = exp.data(0)
+    model, history = exp.train(splits, 0)
+    scores = exp.evaluate(model, splits.test) | exp.examine(model, splits)
+    assert 0 <= scores["f1_macro"] <= 1 and scores["exponent"] in (-1, -0.5, 0, 0.5, 1)
+    assert ("pretrain" in {entry["stage"] for entry in history}) is ("pretrain_epochs" not in changes)
+
+
+def test_rivals_are_scored_on_the_same_rows(surveys):
+    exp = LightCurves(survey="mallorn", tested_on="folds", **SMALL)
+    splits = exp.data(0)
+    found, curves = exp.compare(splits), surveys["mallorn"]
+    train, valid, test = exp.rows(0)
+    largest = np.bincount(curves.label[np.concatenate((train, valid))]).argmax()
+    assert found["accuracy_largest"] == pytest.approx((curves.label[test] == largest).mean())
+    assert {"f1_macro_trees", "f1_macro_sampling", "f1_macro_largest"} <= set(found)
+
+
+def test_a_split_that_a_survey_lacks_is_refused():
+    with pytest.raises(ValueError, match="asas has no official split"):
+        LightCurves(survey="asas")
+    with pytest.raises(ValueError, match="random.*spcc"):
+        LightCurves(survey="eros1", tested_on="random")
