@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from romae_lite.batching import by_length, trim
 from romae_lite.io import atomic_write
-from romae_lite.masking import hide, split, take
+from romae_lite.masking import hide, take
 from romae_lite.model import masked_loss
 from romae_lite.tokens import Tokens, collate
 
@@ -180,13 +180,13 @@ class LightCurves(Classification):
         """Some of the points of every object, with noise of its stated errors."""
         batch = trim(batch)
         dropped = hide(batch.real, ratio=(1 - self.keep_high, 1 - self.keep_low), generator=generator)
-        dropped &= batch.real.sum(1, keepdim=True) >= 8  # of fewer none can be spared
-        where = split(dropped, batch.real)
-        values = take(batch.values, where.visible).clone()
+        kept = batch.real & (~dropped | (batch.real.sum(1, keepdim=True) < 8))  # of few points none can be spared
+        index = kept.int().argsort(dim=1, descending=True, stable=True)[:, : int(kept.sum(1).max())]  # (B, V)
+        values, pad = take(batch.values, index).clone(), ~kept.gather(1, index)
         if self.noise and self.information != "times":
             drawn = torch.randn(values.shape[:2], generator=generator)
             values[..., 0] += self.noise * values[..., 1].exp() * drawn
-        return Tokens(values=values, positions=take(batch.positions, where.visible), pad=where.visible_pad,
+        return Tokens(values=values, positions=take(batch.positions, index), pad=pad if pad.any() else None,
                       aux={"label": batch.aux["label"]})
 
     def pretrain_loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
