@@ -72,8 +72,8 @@ bench: $(TEST_ENV)  ## speed and memory on this machine, as ratios and rates
 	$(BIN)/python -m benchmarks
 
 # PYTHON_GPU: an interpreter that has torch with CUDA, accelerate, einops, safetensors, numpy and scipy.
-gpu:  ## what to do first on a machine with an Nvidia GPU, in slices that resume: BUDGET=30m
-	$(or $(PYTHON_GPU),$(wildcard $(BIN)/python),$(PYTHON)) -m romae_lite gpu --budget $(or $(BUDGET),30m)
+gpu:  ## the same on an Nvidia GPU; says first what it will do: BUDGET=60m
+	$(or $(PYTHON_GPU),$(wildcard $(BIN)/python),$(PYTHON)) -m romae_lite campaign --device cuda --budget $(or $(BUDGET),60m)
 
 picture: book $(TEST_ENV)  ## take the README's picture of the site again (needs Chromium)
 	$(BIN)/python book/_ext/picture.py $(SITE) book/_static/site.png

@@ -20,17 +20,18 @@ def main() -> None:
     if not options.record:
         os.environ["ROMAE_RESULTS"] = str(Path(__file__).resolve().parents[1] / "_build" / "bench")
     from benchmarks.table import lines
-    from romae_book.lab import run as runs
+    from romae_book.lab.campaign import wishes
+    from romae_book.lab.run import run
 
     gpu = torch.cuda.is_available()
-    for wish in runs.wishes("speed"):
+    for wish in wishes("speed"):
         planned = wish[0]
         if planned.preset != "cpu":
             continue
         if gpu:
             planned = replace(planned, preset="paper")
         if options.only in (None, planned.build().measure):
-            record = runs.run(planned, force=not options.record)
+            record = run(planned, force=not options.record)
             print(*lines(record), sep="\n", flush=True)
 
 

@@ -8,8 +8,7 @@ import torch
 from conftest import made_up_record
 from pages.encodings import encodings_html, table
 
-from romae_book.lab import run as runs
-from romae_book.paper import encodings
+from romae_book.paper import encodings, queue
 from romae_book.paper.encodings import SEEDS, Recorded, arms
 from romae_book.paper.findings import turned_or_added
 from romae_lite.training import NUMERICS
@@ -67,7 +66,7 @@ def test_the_learning_rate_is_chosen_on_validation_data_and_only_then_are_seeds_
     arm = pendulum("absolute")
     trials = arm.trials()
     assert len(trials) == 3 and {p.seed for p in trials} == {0}
-    mine = lambda: [p for p in runs.missing(["encodings"], encodings.missing) if p.build().encoding == "absolute"  # noqa: E731
+    mine = lambda: [p for p in queue.missing(["encodings"]) if p.build().encoding == "absolute"  # noqa: E731
                     and p.experiment == "pendulum"]
     assert mine() == trials and arm.runs(Recorded()) == []
     # the second has the best validation score at the end, and the worst test score

@@ -1,6 +1,7 @@
 """The fast path gives what the plain path gives: answers, gradients, and weights after ten steps of training."""
 
 import copy
+import types
 
 import pytest
 import torch
@@ -154,3 +155,18 @@ def test_the_last_block_asks_for_nobody_but_the_readers(monkeypatch):
 def test_other_models_are_refused(model):
     with pytest.raises(TypeError, match="model is"):
         Fast(model)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "still", "mode"), [(True, True, "reduce-overhead"), (True, False, None), (False, True, None)]
+)
+def test_graphs_are_recorded_where_shapes_stay(monkeypatch, cuda, still, mode):
+    asked = []
+
+    class Anywhere(torch.nn.Module):
+        def parameters(self):
+            yield types.SimpleNamespace(is_cuda=cuda)
+
+    monkeypatch.setattr(torch, "compile", lambda model, mode=None: asked.append(mode) or model)
+    fast.compiled(Anywhere(), still=still)
+    assert asked == [mode]

@@ -12,7 +12,8 @@ from conftest import NAMES, ROOT
 
 from romae_book.experiments import experiments
 from romae_book.lab import records
-from romae_book.lab.run import Planned, run
+from romae_book.lab.planned import Planned
+from romae_book.lab.run import run
 
 TINY = {"encoder": "32x2x1x64", "decoder": "32x2x1x64"}
 # every experiment in a few steps

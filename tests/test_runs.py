@@ -20,9 +20,10 @@ import romae_lite
 from romae_book.cli.commands import main, seconds
 from romae_book.experiments import experiments
 from romae_book.experiments.spirals.experiment import Spirals
-from romae_book.lab import records
+from romae_book.lab import campaign, provenance, records
 from romae_book.lab import run as runs
 from romae_book.lab.planned import Planned, assignment, record_path, seeds
+from romae_book.paper import encodings, queue
 from romae_lite import training
 from romae_lite.model import SIZES, count_parameters
 from romae_lite.training import Interrupted
@@ -88,7 +89,7 @@ def test_run_from_the_command_line(capsys):
     assert record.parameters == count_parameters(exp.build(0))
     assert record.history[-1]["step"] == 12 and record.history[-1]["epoch"] == 3
     assert re.fullmatch(r"content:[0-9a-f]{64}|[0-9a-f]{40}\+?", record.commit)
-    assert record.data_fingerprint == runs.fingerprint(exp.data(0)) != runs.fingerprint(exp.data(1))
+    assert record.data_fingerprint == provenance.fingerprint(exp.data(0)) != provenance.fingerprint(exp.data(1))
     assert record.deviations == list(Spirals.deviations)
     assert record.versions["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert record.wall_seconds > 0 and record.peak_memory_mb > 50 and record.tokens_per_second > 0
@@ -201,33 +202,30 @@ def test_damaged_checkpoint_is_refused_by_name(no_arrays, capsys):
 
 
 def test_two_processes_do_not_run_the_same(no_arrays, capsys):
-    with runs._locked(planned().checkpoint):
+    with runs._lock(planned()):
         assert main(["run", "spirals", *SET]) == 2
         assert "another process is at work" in capsys.readouterr().err
         assert runs.run(planned(seed=1))  # another run is free
     assert main(["run", "spirals", *SET]) == 0
-    with runs._locked(planned().checkpoint), pytest.raises(runs.Busy):
+    with runs._lock(planned()), pytest.raises(runs.Busy):
         runs.rescore(planned())
 
 
-def test_a_kill_between_arrays_and_record_leaves_no_mixture(no_arrays, monkeypatch):
-    """With --force there is an old record: it is put aside before new arrays come, and back where they fail."""
-    monkeypatch.setattr(Spirals, "arrays", lambda *_: {"a": [1]})
+def test_an_old_record_comes_back_where_the_new_one_cannot_be_written(no_arrays, monkeypatch):
+    """With --force there is one: it and its arrays go out of the way before new ones come (kills: test_kills)."""
+    numbers = iter((1, 2))
+    monkeypatch.setattr(Spirals, "arrays", lambda *_: {"a": [next(numbers)]})
     path = planned().path
     first = runs.run(planned())
 
-    def killed(*_, **__):
-        assert path.with_suffix(".npz").stat().st_mtime_ns != old and not path.exists()
+    def stopped(*_, **__):
+        assert records.load_arrays(path.with_suffix(".npz"))["a"] == 2 and not path.exists()
         raise KeyboardInterrupt
 
-    old = path.with_suffix(".npz").stat().st_mtime_ns
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(records.Record, "save", killed)
+        patched.setattr(records.Record, "save", stopped)
         runs.run(planned(), force=True)
-    assert path.with_suffix(".npz").stat().st_mtime_ns == old and planned().checkpoint.exists()
-    assert runs.run(planned()) == first and first.arrays["a"] == 1
-    assert runs.run(planned(), force=True).created >= first.created
-    assert [p.name for p in path.parent.iterdir() if ".old" in p.name] == []
+    assert records.load(path) == first and first.arrays["a"] == 1 and planned().checkpoint.exists()
 
 
 def test_weights_of_a_record_that_was_made_again_are_gone(no_arrays, monkeypatch):
@@ -239,10 +237,10 @@ def test_weights_of_a_record_that_was_made_again_are_gone(no_arrays, monkeypatch
 
 def test_a_run_begun_by_uncommitted_code_says_so(no_arrays, monkeypatch):
     """However clean the code is that it goes on with."""
-    monkeypatch.setattr(runs, "loaded_commit", lambda: "a" * 40 + "+")
+    monkeypatch.setattr(provenance, "loaded_commit", lambda: "a" * 40 + "+")
     with pytest.raises(Interrupted):
         runs.run(planned(), stop=lambda: True)
-    monkeypatch.setattr(runs, "loaded_commit", lambda: "b" * 40)
+    monkeypatch.setattr(provenance, "loaded_commit", lambda: "b" * 40)
     assert runs.run(planned()).commit == "b" * 40 + "+"
     assert runs.run(planned(), force=True).commit == "b" * 40  # all of it is made anew
 
@@ -300,17 +298,18 @@ def test_two_processes_share_a_run(no_arrays, tmp_path):
 def test_fingerprint_sees_labels_and_masks():
     exp = Spirals.paper().replace(**TINY)
     data, other = exp.data(0), exp.data(0)
-    assert runs.fingerprint(data) == runs.fingerprint(other) and runs.fingerprint(data).startswith("v2:")
+    assert provenance.fingerprint(data) == provenance.fingerprint(other)
+    assert provenance.fingerprint(data).startswith("v2:")
     other.test.aux["hidden"][0] ^= True
-    assert runs.fingerprint(data) != runs.fingerprint(other)
-    assert runs.fingerprint(data, labels=False) == runs.fingerprint(other, labels=False)
+    assert provenance.fingerprint(data) != provenance.fingerprint(other)
+    assert provenance.fingerprint(data, labels=False) == provenance.fingerprint(other, labels=False)
 
 
 def test_fingerprints_of_older_records_are_still_understood():
     """Those were made of values, positions and padding alone. The data of this one are generated."""
     record = records.load(ROOT / "results" / "spirals" / "best-n_train=50000-s0.json")
     data = record.planned.build().data(0)
-    assert record.data_fingerprint == runs.fingerprint(data, labels=False)
+    assert record.data_fingerprint == provenance.fingerprint(data, labels=False)
 
 
 def test_full_disk_is_said_and_leaves_no_record(no_arrays, capsys, monkeypatch):
@@ -350,14 +349,14 @@ def test_a_number_has_one_spelling():
 
 
 def test_commit_or_content_is_stable_and_traceable(tmp_path, monkeypatch):
-    assert runs.commit() == runs.commit()
+    assert provenance.commit() == provenance.commit()
     copy = tmp_path / "elsewhere" / "romae_lite"  # in no repository: a hash of the files, which a changed file changes
     copy.mkdir(parents=True)
     (copy / "model.py").write_text("x = 1\n")
-    monkeypatch.setattr(runs, "ROOT", copy.parent)
-    before = runs.commit()
+    monkeypatch.setattr(provenance, "ROOT", copy.parent)
+    before = provenance.commit()
     (copy / "model.py").write_text("x = 2\n")
-    assert re.fullmatch(r"content:[0-9a-f]{64}", before) and runs.commit() != before
+    assert re.fullmatch(r"content:[0-9a-f]{64}", before) and provenance.commit() != before
 
 
 # Campaigns ----------------------------------------------------------------------------------------------------------
@@ -369,19 +368,34 @@ def small_campaign(no_arrays, monkeypatch):
     monkeypatch.setattr(Spirals, "paper", classmethod(lambda cls: cls(**TINY)))
     monkeypatch.setattr(Spirals, "quick", classmethod(lambda cls: cls(**TINY | {"epochs": 1})))
     monkeypatch.setattr(Spirals, "campaign", (("paper", 2), ("quick", 1)))
-    monkeypatch.setattr(runs, "experiments", lambda only={"spirals": Spirals}: only)
+    for module in (campaign, encodings):
+        monkeypatch.setattr(module, "experiments", lambda only={"spirals": Spirals}: only)
 
 
 def test_campaign_does_what_is_missing(small_campaign, capsys):
-    assert [p.name for p in runs.missing()] == ["paper-s0", "paper-s1", "quick-s0"]
+    assert [p.name for p in campaign.missing()] == ["paper-s0", "paper-s1", "quick-s0"]
     runs.run(Planned(experiment="spirals", preset="paper", seed=0))
     assert main(["campaign", "--budget", "10m"]) == 0
     out = capsys.readouterr().out
     assert "spirals paper-s0" not in out and "spirals paper-s1" in out and "2 recorded, 0 still missing" in out
+    first, second, third, *_ = out.splitlines()  # before it starts
+    assert re.fullmatch(r"spirals paper, seeds 1: about [0-9.]+ min each", first)
+    assert second == "spirals quick, seeds 0: never run before" and third.startswith("2 runs are missing. Those of ")
     assert files("ROMAE_RESULTS") == [f"spirals/{n}.json" for n in ("paper-s0", "paper-s1", "quick-s0")]
     assert records.load(Path(os.environ["ROMAE_RESULTS"]) / "spirals/paper-s1.json").tier == "paper"
     assert main(["campaign", "spirals"]) == 0
     assert "0 recorded, 0 still missing" in capsys.readouterr().out
+
+
+def test_a_queue_comes_first(small_campaign, monkeypatch):
+    """In its own order, and nothing twice; only what the names ask for."""
+    monkeypatch.setattr(queue, "QUEUE", (("spirals", "quick", {}, 2), ("spirals", "paper", {"lr": 0.5}, 1)))
+    names = [p.name for p in queue.missing()]
+    assert names == ["quick-s0", "quick-s1", "paper-lr=0.5-s0", "paper-s0", "paper-s1"]
+    assert [p.name for p in queue.missing(["spirals"])] == names
+    monkeypatch.setattr(Spirals, "campaign", ())
+    with pytest.raises(ValueError, match="spirals asks for no runs"):
+        queue.missing(["spirals"])
 
 
 def test_a_record_in_another_precision_is_not_missing(small_campaign):
@@ -391,7 +405,7 @@ def test_a_record_in_another_precision_is_not_missing(small_campaign):
     bf16 = ("precision", "bf16")
     for preset, change, left in (("quick", ("lr", 0.5), open_), ("paper", bf16, open_), ("quick", bf16, open_[:2])):
         runs.run(Planned(experiment="spirals", preset=preset, seed=0, overrides=(change,)), device="cpu")
-        assert [p.name for p in runs.missing()] == left
+        assert [p.name for p in campaign.missing()] == left
 
 
 def test_baselines_are_renewed_without_training(small_campaign, monkeypatch):
@@ -407,9 +421,9 @@ def test_baselines_are_renewed_without_training(small_campaign, monkeypatch):
     after = records.load(planned.path)
     assert after.metrics == before.metrics | {"rmse_clean_new": 0.5}
     assert {name: value.tolist() for name, value in after.arrays.items()} == {"ours": [1, 1], "theirs": [0, 1, 2]}
-    assert after.versions == before.versions | {"baselines": runs.commit()}
+    assert after.versions == before.versions | {"baselines": provenance.commit()}
     assert (after.history, after.commit, after.created) == (before.history, before.commit, before.created)
-    monkeypatch.setattr(runs, "fingerprint", lambda *_, **__: "other")
+    monkeypatch.setattr(provenance, "fingerprint", lambda *_, **__: "other")
     with pytest.raises(runs.Stale, match="other data"):
         runs.rescore(planned)
     monkeypatch.setattr(Spirals, "paper", classmethod(lambda cls: cls(**TINY | {"lr": 0.5})))
@@ -421,15 +435,15 @@ def test_campaign_stops_in_time_and_goes_on(small_campaign, monkeypatch):
     """A clock that moves one second whenever it is asked: once before each run and after each step."""
     ticks = iter(range(10**6))
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+        patched.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
         said = []
-        done = runs.campaign(budget=20, report=said.append)
+        done = campaign.campaign(budget=20, report=said.append)
     assert [record.seed for record in done] == [0]
     assert any("paper-s1: stopped after step" in line and "call again" in line for line in said)
     assert files("ROMAE_CHECKPOINTS") == left(Planned(experiment="spirals", preset="paper", seed=1))
-    assert [p.name for p in runs.missing()] == ["paper-s1", "quick-s0"]
+    assert [p.name for p in campaign.missing()] == ["paper-s1", "quick-s0"]
     logged = []
-    runs.campaign(report=lambda _: None, log=lambda: logged.append)
+    campaign.campaign(report=lambda _: None, log=lambda: logged.append)
     assert logged[0]["step"] > 1  # from the checkpoint
     resumed = records.load(Planned(experiment="spirals", preset="paper", seed=1).path)
     Planned(experiment="spirals", preset="paper", seed=1).path.unlink()
@@ -437,7 +451,7 @@ def test_campaign_stops_in_time_and_goes_on(small_campaign, monkeypatch):
 
 
 def test_campaign_without_time_does_nothing(small_campaign):
-    assert runs.campaign(budget=0, report=print) == []
+    assert campaign.campaign(budget=0, report=print) == []
     assert files("ROMAE_RESULTS") == []
 
 
@@ -446,8 +460,8 @@ def test_campaign_passes_over_what_cannot_go_on(small_campaign):
     first.checkpoint.parent.mkdir(parents=True)
     first.checkpoint.write_bytes(b"damaged")
     said = []
-    with runs._locked(second.checkpoint):
-        done = runs.campaign(report=said.append)
+    with runs._lock(second):
+        done = campaign.campaign(report=said.append)
     assert [record.preset for record in done] == ["quick"]
     passed = [line for line in said if line.startswith("passed over")]
     assert len(passed) == 2 and str(first.checkpoint) in passed[0] and second.name in passed[1]
@@ -463,26 +477,25 @@ def test_no_failure_ends_a_campaign(small_campaign, monkeypatch, error, capsys):
     monkeypatch.setattr(Spirals, "data", data)
     assert main(["campaign", "--debug", "--quiet"]) == 1  # a job that looks at nothing else sees that one failed
     out = capsys.readouterr().out
-    assert f"passed over: spirals paper-s0: {runs.said(error)}" in out and "Traceback" in out
+    assert f"passed over: spirals paper-s0: {runs.explain(error)}" in out and "Traceback" in out
     assert "2 recorded, 1 still missing" in out
 
 
-def test_a_campaign_does_what_its_own_runs_have_made_possible(small_campaign, monkeypatch):
+def test_a_campaign_does_what_its_own_runs_have_made_possible(small_campaign):
     """As arms of the study of encodings, whose learning rates earlier runs choose."""
     first, later = (Planned(experiment="spirals", preset="quick", seed=seed) for seed in (0, 1))
-    wanted = lambda names=None: [p for p in (first, later) if p is first or first.path.exists()]  # noqa: E731
-    monkeypatch.setattr(runs, "missing", wanted)
-    made = runs.campaign(report=lambda _: None)
+    wanted = lambda: [p for p in (first, later) if p is first or first.path.exists()]  # noqa: E731
+    made = campaign.campaign(wanted, report=lambda _: None)
     assert [record.seed for record in made] == [0, 1]
 
 
 def test_a_run_names_the_commit_of_the_code_that_its_process_has_loaded(monkeypatch):
-    monkeypatch.setattr(runs, "commit", lambda: "a" * 40)
-    runs.loaded_commit.cache_clear()
-    assert runs.loaded_commit() == "a" * 40
-    monkeypatch.setattr(runs, "commit", lambda: "b" * 40)  # somebody commits meanwhile
-    assert runs.loaded_commit() == "a" * 40
-    runs.loaded_commit.cache_clear()
+    monkeypatch.setattr(provenance, "commit", lambda: "a" * 40)
+    provenance.loaded_commit.cache_clear()
+    assert provenance.loaded_commit() == "a" * 40
+    monkeypatch.setattr(provenance, "commit", lambda: "b" * 40)  # somebody commits meanwhile
+    assert provenance.loaded_commit() == "a" * 40
+    provenance.loaded_commit.cache_clear()
 
 
 def test_two_jobs_share_a_campaign():
@@ -501,6 +514,8 @@ def test_jobs_stop_with_the_one_that_started_them(tmp_path):
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as job:
+        while "runs are missing" not in job.stdout.readline():
+            pass
         started = [job.stdout.readline() for _ in range(2)]  # both are at work
         job.send_signal(signal.SIGTERM)
         _, said = job.communicate(timeout=60)
@@ -514,7 +529,7 @@ def test_campaign_passes_over_a_run_that_diverges(small_campaign, monkeypatch):
         Spirals, "loss", lambda self, *rest: loss(self, *rest) * (math.nan if self.epochs == 3 else 1.0)
     )
     said = []
-    done = runs.campaign(report=said.append)
+    done = campaign.campaign(report=said.append)
     assert [record.preset for record in done] == ["quick"]
     assert sum("passed over" in line and "loss is nan" in line for line in said) == 2
 
@@ -528,7 +543,7 @@ def test_campaign_passes_over_a_run_that_lacks_something(small_campaign, monkeyp
 
     monkeypatch.setattr(Spirals, "data", data)
     said = []
-    assert [record.preset for record in runs.campaign(report=said.append)] == ["quick"]
+    assert [record.preset for record in campaign.campaign(report=said.append)] == ["quick"]
     assert sum("passed over" in line and str(error) in line for line in said) == 2
 
 
@@ -571,9 +586,9 @@ def test_corrupt_record_is_missing_and_said_so(small_campaign):
     path = Planned(experiment="spirals", preset="paper", seed=0).path
     path.parent.mkdir(parents=True)
     path.write_text("{}")
-    assert "paper-s0" in [p.name for p in runs.missing()]
+    assert "paper-s0" in [p.name for p in campaign.missing()]
     said = []
-    runs.campaign(report=said.append)
+    campaign.campaign(report=said.append)
     assert any("passed over" in line and "paper-s0.json" in line for line in said)
     assert path.read_text() == "{}"
 
@@ -603,6 +618,10 @@ def sets(experiment: str, *changes: str, preset: str = "paper") -> list[str]:
         (["list", "spiral"], "experiment is 'spiral'"),
         (["campaign", "spiral"], "experiment is 'spiral'"),
         (["campaign", "spiral", "--jobs", "2"], "experiment is 'spiral'"),
+        pytest.param(
+            ["campaign", "--device", "cuda"], "device is 'cuda', and there is no Nvidia GPU here",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is one"),
+        ),
         (["run", "spirals", "--baselines"], "paper-s0.json, so no baselines to renew: run it first"),
         (sets("spirals", "epohcs=5"), "'epohcs' is no setting of spirals"),
         (sets("spirals", "epochs=many"), "epochs is 'many'; it must be int"),
@@ -670,7 +689,7 @@ SMALLEST = dict(encoder="8x1x1x8", decoder="8x1x1x8", epochs=1)
 def test_what_is_accepted_leaves_a_record(name, settings):
     """The ends of what settings accept: nothing is found out after the training."""
     plan = Planned(experiment=name, preset="quick", seed=0, overrides=tuple(settings.items()))
-    assert runs.run(plan, device="cpu") == records.own(plan.path)
+    assert runs.run(plan, device="cpu") == records.load_sound(plan.path)
 
 
 def test_sigterm_says_a_word(monkeypatch, capsys):
@@ -692,6 +711,13 @@ def test_a_world_size_that_no_launcher_set_is_named(monkeypatch, capsys, number)
     assert main(["run", "spirals", *SET]) == 2
     assert f"WORLD_SIZE is {number!r}, and LOCAL_RANK not set" in capsys.readouterr().err
     assert files("ROMAE_CHECKPOINTS") == []
+
+
+def test_a_rank_that_no_launcher_set_silences_nothing(monkeypatch, capsys):
+    monkeypatch.setenv("RANK", "1")
+    assert main(["list"]) == 0 and "spirals" in capsys.readouterr().out
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert main(["list"]) == 0 and not capsys.readouterr().out
 
 
 def test_a_missing_folder_or_a_file_in_its_place_is_no_empty_scoreboard(monkeypatch, tmp_path, capsys):

@@ -117,7 +117,7 @@ def test_a_card_is_made_from_the_record(name):
     changed = json.loads(json.dumps(about))
     key = next(iter(said.grades))
     changed["record"]["metrics"][key] = 123.25
-    assert "| 123.2 |" in cards.written(name, changed)
+    assert "| 123.2 |" in cards.markdown(name, changed)
 
 
 def test_the_wheel_takes_the_models_along():

@@ -1,4 +1,4 @@
-"""Whether the records are whole: python -m romae_lite verify --records."""
+"""Check that the records are whole: python -m romae_lite verify --records."""
 
 import dataclasses
 import hashlib
@@ -6,18 +6,29 @@ import json
 import math
 import re
 import subprocess
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..experiments import experiment
+from ..experiments import experiment as class_of
 from ..experiments.base import Experiment
 from ..lab.planned import ranges, results_dir
 from ..lab.records import CorruptRecord, Record, load_all, load_arrays
+from ..lab.runs import Runs
 from ..paper.claims import CLAIMS
 
 LOG = "LOG.md"  # of results/: what was deleted or replaced there, and why
+
+
+def load_records(experiment: str | None = None, root: Path | None = None) -> tuple[Record, ...]:
+    """The sound records under root, or those of one experiment. ValueError where there are none: a folder that is
+    empty, or misspelt, is no success."""
+    root = Path(root or results_dir())
+    if not (found := load_all(root, experiment).records):
+        names = sorted(path.name for path in root.glob("*/")) if root.exists() else []
+        what = f"no record of {experiment}" if experiment else "no record"
+        raise ValueError(f"there is {what} in {root}; it has {', '.join(names) or 'no folder of any experiment'}")
+    return found
 
 
 class Audit(NamedTuple):
@@ -25,15 +36,19 @@ class Audit(NamedTuple):
     notes: list[str]  # what a reader should know
 
 
-def audit(root: Path | None = None) -> Audit:
-    """Hold all records under root (default: `results_dir()`) against their commands, each other and git's history."""
+def audit(root: Path | None = None, experiment: str | None = None) -> Audit:
+    """Hold all records under root (default: `results_dir()`), or those of one experiment, against their commands, each
+    other and git's history. ValueError where there is none."""
     root = Path(root or results_dir())
-    loaded = load_all(root)
-    problems = [f"{p.path.relative_to(root)}: {p.reason}" for p in loaded.problems]
-    problems += [*gaps(loaded.records), *other_data(loaded.records)]
-    problems += [*arrays(root, loaded.records), *weights(loaded.records)]
-    notes = [f"{len(loaded.records)} records"]
-    loose = sum(not r.committed for r in loaded.records)
+    if experiment is not None:
+        class_of(experiment)  # refuses a name that is none
+    loaded = load_all(root, experiment)
+    problems = [f"{p.path.relative_to(root).as_posix()}: {p.reason}" for p in loaded.problems]
+    found = loaded.records if problems else load_records(experiment, root)
+    problems += [*gaps(found), *other_data(found), *weights(found)]
+    problems += [line for line in arrays(root, found) if experiment in (None, line.split("/")[0])]
+    notes = [f"{len(found)} records"]
+    loose = sum(not r.committed for r in found)
     notes.append(f"{loose} of them made by code that differs from its commit (their commit ends in +)")
     known = commits(root)
     if known is None:
@@ -41,10 +56,11 @@ def audit(root: Path | None = None) -> Audit:
     else:
         problems += [
             f"{place(r)}: its commit {r.commit} is not in the history"
-            for r in loaded.records
+            for r in found
             if not r.commit.startswith("content:") and r.commit.removesuffix("+") not in known
         ]
-        problems += [f"{gone} was deleted, and {LOG} has no line about it" for gone in deleted(root)]
+        lost = [name for name in deleted(root) if experiment in (None, name.split("/")[0])]
+        problems += [f"{name} was deleted, and {LOG} has no line about it" for name in lost]
     return Audit(problems, notes)
 
 
@@ -54,13 +70,9 @@ def place(record: Record) -> str:
 
 def gaps(records: tuple[Record, ...]) -> Iterator[str]:
     """Settings whose seeds are not 0, 1, 2, ...: a run that was left out may be one that nobody liked."""
-    seeds = defaultdict(dict)
-    for r in records:
-        seeds[r.experiment, json.dumps(experiment(r.experiment).protocol(r.config), sort_keys=True)][r.seed] = r
-    for of_seed in seeds.values():
-        if lacking := set(range(max(of_seed))) - set(of_seed):
-            last = of_seed[max(of_seed)]
-            yield f"{place(last)}: is recorded, but not seeds {ranges(lacking)} of the same settings"
+    for runs in Runs(records).by_setting().values():
+        if lacking := set(range(runs[-1].seed)) - {run.seed for run in runs}:
+            yield f"{place(runs[-1])}: is recorded, but not seeds {ranges(lacking)} of the same settings"
 
 
 def other_data(records: tuple[Record, ...]) -> Iterator[str]:
@@ -76,11 +88,11 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
     for r in records:
         shared = {
             f.name
-            for base in experiment(r.experiment).__mro__
+            for base in class_of(r.experiment).__mro__
             if dataclasses.is_dataclass(base) and base.__module__.rpartition(".")[0] == "romae_book.experiments"
             for f in dataclasses.fields(base)
         }
-        shared -= experiment(r.experiment).shaping
+        shared -= class_of(r.experiment).shaping
         own = {name: value for name, value in r.config.items() if name not in shared}
         version = r.data_fingerprint.rpartition(":")[0]  # fingerprints of different kinds are no contradiction
         key = (r.experiment, r.seed, r.numerics, version, json.dumps(own, sort_keys=True))
@@ -98,7 +110,7 @@ def other_data(records: tuple[Record, ...]) -> Iterator[str]:
 def arrays(root: Path, records: tuple[Record, ...]) -> Iterator[str]:
     """Arrays for figures that are missing, damaged, or left behind."""
     for r in records:
-        cls = experiment(r.experiment)
+        cls = class_of(r.experiment)
         if cls.arrays is not Experiment.arrays or cls.compared is not Experiment.compared:
             try:
                 load_arrays(r.path.with_suffix(".npz"))

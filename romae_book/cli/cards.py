@@ -4,7 +4,6 @@ python -m romae_book.cli.cards             writes romae_lite/models/ anew from t
 python -m romae_book.cli.cards FOLDER      writes them there
 """
 
-import dataclasses
 import hashlib
 import json
 import sys
@@ -16,12 +15,12 @@ from romae_lite import save, zoo
 from romae_lite.io import atomic_write
 
 from ..lab.planned import Planned
-from ..lab.records import Record, from_arrays, load_arrays, own
+from ..lab.records import Record, from_arrays, load_arrays, load_sound
 
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """What is said of a model, beside what its record says: no number stands here.
+    """A model in words. Its numbers are those of its record.
 
     command: of the run that made it. grades: metrics of its record, with what they mean.
     """
@@ -109,37 +108,37 @@ CARDS = {
 }
 
 
-def written(name: str, about: dict) -> str:
+def markdown(name: str, about: dict) -> str:
     """The card of a model in Markdown. about: as `zoo.about` has it."""
-    said, record = CARDS[name], Record(**about["record"])
+    card, record = CARDS[name], Record(**about["record"])
     return f"""# {name}
 
-{said.what}
+{card.what}
 
     import romae_lite
     model = romae_lite.load("{name}")
 
 | on its test set | value |
 | --- | --- |
-{chr(10).join(f"| {meaning} | {record.metrics[key]:.4g} |" for key, meaning in said.grades.items())}
-{_table(said, record)}
+{chr(10).join(f"| {meaning} | {record.metrics[key]:.4g} |" for key, meaning in card.grades.items())}
+{_table(card, record)}
 - Weights: {record.parameters:,} in half precision, {about["bytes"]:,} bytes, SHA-256 `{about["sha256"]}`.
-- Trained on: {said.trained_on}
+- Trained on: {card.trained_on}
 - Run: `{record.command}`, {record.wall_seconds / 60:.0f} minutes on {record.device}, {record.precision}, at commit \
 `{record.commit[:12]}`, seed {record.seed}; one run.
-- Limits: {said.limits}
+- Limits: {card.limits}
 - Licence: MIT, as the package.
 """
 
 
-def _table(said: Card, record: Record) -> str:
+def _table(card: Card, record: Record) -> str:
     """The grades of each group; nothing where there are none."""
-    if not said.groups:
+    if not card.groups:
         return ""
-    rows = ["", f"| of these | {' | '.join(said.columns.values())} |", "| --- |" + " --- |" * len(said.columns)]
-    for ending, meaning in said.groups.items():
+    rows = ["", f"| of these | {' | '.join(card.columns.values())} |", "| --- |" + " --- |" * len(card.columns)]
+    for ending, meaning in card.groups.items():
         # mse_ratio_gp becomes mse_ratio_smooth_gp
-        keys = [f"{key.removesuffix('_gp')}_{ending}{'_gp' * key.endswith('_gp')}" for key in said.columns]
+        keys = [f"{key.removesuffix('_gp')}_{ending}{'_gp' * key.endswith('_gp')}" for key in card.columns]
         rows.append(f"| {meaning} | {' | '.join(f'{record.metrics[key]:.3g}' for key in keys)} |")
     return "\n".join([*rows, ""])
 
@@ -159,18 +158,18 @@ def of_record(command: str, target: Path) -> Path | None:
 def write(folder: Path = zoo.MODELS) -> list[Path]:
     """Write what `zoo` reads of every model whose record is at hand: weights, record and card. Returns the paths."""
     paths = []
-    for name, said in CARDS.items():
-        if not said.record.exists():
+    for name, card in CARDS.items():
+        if not card.record.exists():
             continue
-        record = dataclasses.asdict(own(said.record)) | {"history": []}
+        record = load_sound(card.record).as_dict() | {"history": []}
         with tempfile.TemporaryDirectory() as place:
-            weights = of_record(said.command, Path(place) / f"{name}.safetensors").read_bytes()
+            weights = of_record(card.command, Path(place) / f"{name}.safetensors").read_bytes()
         about = {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights), "record": record}
         text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
         for suffix, content in (
             (".safetensors", weights),
             (".json", text.encode()),
-            (".md", written(name, about).encode()),
+            (".md", markdown(name, about).encode()),
         ):
             paths.append(folder / f"{name}{suffix}")
             atomic_write(paths[-1], content)

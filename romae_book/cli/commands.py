@@ -1,4 +1,4 @@
-"""Command line: python -m romae_lite list | run | campaign | gpu | report | verify | export."""
+"""Command line: python -m romae_lite list | run | campaign | report | verify | export."""
 
 import argparse
 import dataclasses
@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from typing import TypeVar
 
@@ -18,9 +18,10 @@ import torch
 from romae_lite.training import printer
 
 from ..experiments import experiment, experiments
-from ..lab import run as runs
+from ..lab import campaign, provenance, run
 from ..lab.planned import Planned, assignment, results_dir, seeds
-from ..paper import encodings
+from ..lab.records import load_all
+from ..paper import queue
 from ..paper.report import report_text
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="where something fails, show where")
     training = argparse.ArgumentParser(add_help=False)
-    training.add_argument("--device", choices=("cpu",), help="default: the best there is")
+    training.add_argument("--device", choices=("cpu", "cuda"), help="default: the best there is")
     training.add_argument("--keep-weights", action="store_true", help="beside the record, in half precision")
     training.add_argument("--quiet", action="store_true", help="show no progress of the training")
     training.add_argument(
@@ -60,23 +61,12 @@ def main(arguments: list[str] | None = None) -> int:
     add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
     add.add_argument("--jobs", type=argument(several), default=1, help="so many runs at once")
 
-    add = commands.add_parser("gpu", help="what to do first on a machine with a GPU", parents=[common])
-    add.add_argument("--budget", type=argument(seconds), default=1800.0, help="for example 30m; default: 30m")
-    add.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it may take")
-    add.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: to try the plan without a GPU")
-    add.add_argument("--only", default="", metavar="WORD", help="slices whose names begin so: agree, speed, position …")
-    add.add_argument(
-        "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
-        help="record although romae_lite/ differs from its commit",
-    )
-
     add = commands.add_parser("verify", help="run recorded runs again and compare", parents=[common])
-    add.add_argument("--sample", type=int, default=5, metavar="N", help="how many, those verified longest ago first")
+    add.add_argument("--sample", type=int, default=5, metavar="N", help="how many, of the paper's protocol first")
     add.add_argument("--experiment", help="only this one's")
     add.add_argument("--budget", type=argument(seconds), default=float("inf"), help="for example 90s, 60m or 2h")
-    add.add_argument("--seed", type=int, default=0, help="of the draw among records never verified")
+    add.add_argument("--seed", type=int, default=0, help="of the draw among records")
     add.add_argument("--whole", action="store_true", help="repeat long runs to the end as well")
-    add.add_argument("--write", action="store_true", help="note in results/verified.json what was verified when")
     add.add_argument("--records", action="store_true", help="run nothing; look whether the records are whole")
 
     add = commands.add_parser("export", help="all records as one CSV, and its schema beside it", parents=[common])
@@ -89,7 +79,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name in {"SIGTERM", "SIGHUP"} & set(dir(signal)):  # Windows has one of them
         if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(getattr(signal, name), stopped)
-    alone = os.environ.get("RANK", "0") == "0"  # of several processes that share a run, one speaks
+    # of several processes that share a run, one speaks; without LOCAL_RANK no launcher has started any
+    alone = os.environ.get("RANK", "0") == "0" or "LOCAL_RANK" not in os.environ
     try:
         with nullcontext() if alone else redirect_stdout(io.StringIO()):
             return globals()[f"do_{options.command}"](options)
@@ -99,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if options.debug:
             raise
-        print(f"romae_lite: {runs.said(error)}", file=sys.stderr)
+        print(f"romae_lite: {run.explain(error)}", file=sys.stderr)
         return 2
 
 
@@ -127,13 +118,13 @@ def do_run(options) -> int:
         )
         if options.baselines:
             refuse_uncommitted(options)
-            runs.rescore(planned)
+            run.rescore(planned)
             print(f"{planned.path}: baselines renewed")
             continue
         had = planned.path.exists() and not options.force
         if not had:
             refuse_uncommitted(options)
-        record = runs.run(
+        record = run.run(
             planned, log=None if options.quiet else printer(), device=options.device, force=options.force,
             keep_weights=options.keep_weights,
         )
@@ -144,76 +135,73 @@ def do_run(options) -> int:
 
 
 def refuse_uncommitted(options) -> None:
-    if not options.uncommitted and runs.loaded_commit().endswith("+"):
+    if not options.uncommitted and provenance.loaded_commit().endswith("+"):
         raise ValueError(
-            "the files of romae_lite/ differ from their commit, so nobody could repeat what is recorded now; commit "
-            "first, or say --uncommitted: the commit in the record then ends in +, and it counts for no outcome"
+            f"files of {', '.join(provenance.CODE)} differ from their commit, so nobody could repeat what is recorded "
+            "now; commit first, or say --uncommitted: the commit in the record then ends in +, and it counts for no "
+            "outcome"
         )
+
+
+def name_damaged(experiments: Sequence[str] | None = None) -> bool:
+    """Name the files that are no sound records on stderr. True if there are any: what lacks them is incomplete."""
+    problems = [p for p in load_all().problems if not experiments or p.path.parent.name in experiments]
+    for path, reason in problems:
+        print(f"romae_lite: {path.parent.name}/{path.name}: {reason}", file=sys.stderr)
+    return bool(problems)
 
 
 def do_campaign(options) -> int:
     names = options.experiments or None
-    runs.missing(names, encodings.missing)  # names what cannot be, once
+    plans = queue.missing(names)  # refuses names that are none
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda', and there is no Nvidia GPU here; leave --device out, or say --device cpu")
     refuse_uncommitted(options)
+    damaged = name_damaged(names)
+    if plans and not options.quiet:
+        print(*campaign.announce(plans), sep="\n", flush=True)
+    failed = []
     if options.jobs > 1:
         words = [*options.experiments, "--quiet"]
         words += [] if math.isinf(options.budget) else ["--budget", f"{options.budget:f}s"]
         words += ["--device", options.device] if options.device else []
         words += ["--keep-weights"] * options.keep_weights + ["--debug"] * options.debug
         words += ["--uncommitted"] * options.uncommitted
-        code = runs.jobs(options.jobs, words)
-        print(f"{len(runs.missing(names, encodings.missing))} still missing")
+        code = campaign.jobs(options.jobs, words)
+        print(f"{len(queue.missing(names))} still missing")
         return code
-    failed = []
-    done = runs.campaign(
-        names, study=encodings.missing, failed=failed,
+    done = campaign.campaign(
+        functools.partial(queue.missing, names), failed=failed,
         budget=options.budget, report=functools.partial(print, flush=True), device=options.device,
         log=(lambda: None) if options.quiet else printer, keep_weights=options.keep_weights, debug=options.debug,
     )
-    print(f"{len(done)} recorded, {len(runs.missing(names, encodings.missing))} still missing", flush=True)
-    return int(bool(failed))
-
-
-def do_gpu(options) -> int:
-    from . import gpu
-
-    here = options.device == "cpu" or torch.cuda.is_available()
-    if not (here or options.dry_run):
-        raise ValueError(
-            "there is no Nvidia GPU here; --dry-run says what would be done, --device cpu does it on the CPU"
-        )
-    rate = gpu.matmul_rate(options.device) if here else 1e13
-    name = torch.cuda.get_device_name() if here and options.device == "cuda" else options.device
-    print(f"{name}: {rate / 1e12:.2f} TFLOP/s in float32{'' if here else ', assumed'}", flush=True)
-    slices = [part for part in gpu.plan(options.device, rate) if part.name.startswith(options.only)]
-    print(*gpu.announce(slices, options.budget), sep="\n", flush=True)
-    if options.dry_run:
-        return 0
-    refuse_uncommitted(options)
-    return int(gpu.carry_out(slices, options.budget, functools.partial(print, flush=True)) > 0)
+    print(f"{len(done)} recorded, {len(queue.missing(names))} still missing", flush=True)
+    return int(bool(failed) or damaged)
 
 
 def do_verify(options) -> int:
     if options.records:
         from .audit import audit
 
-        found = audit()
+        found = audit(experiment=options.experiment)
         print(*found.notes, *found.problems, f"{len(found.problems)} problems", sep="\n")
         return int(bool(found.problems))
     from .verify import verify
 
+    damaged = name_damaged([options.experiment] if options.experiment else None)
     outcomes = verify(
         options.experiment, sample=options.sample, seed=options.seed, budget=options.budget, whole=options.whole,
-        write=options.write, report=lambda line: print(line, flush=True),
+        report=lambda line: print(line, flush=True),
     )
-    return int(not all(outcome.ok for outcome in outcomes))
+    return int(damaged or not all(outcome.ok for outcome in outcomes)) if outcomes else 2
 
 
 def do_export(options) -> int:
     from .export import export
 
+    damaged = name_damaged()
     print(*export(options.path), sep="\n")
-    return 0
+    return int(damaged)
 
 
 def do_report(options) -> int:
@@ -223,7 +211,7 @@ def do_report(options) -> int:
     if not results_dir().exists():
         print(f"romae_lite: there is no folder {results_dir()}, so there are no records", file=sys.stderr)
     print(text)
-    return 0
+    return int(name_damaged(options.experiments))
 
 
 def argument(read: Callable[[str], T]) -> Callable[[str], T]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from romae_lite.io import atomic_write
 
-from ..lab.records import Record, load_all
+from .audit import load_records
 
 # column -> (type, what it is), as a Table Schema (specs.frictionlessdata.io/table-schema) has them
 COLUMNS = {
@@ -31,29 +31,22 @@ COLUMNS = {
 def export(path: str | Path, root: Path | None = None) -> tuple[Path, Path]:
     """Write all records to a CSV, a row for each metric of each run, and its schema beside it: (table, schema).
 
-    Rows are in the order of the records' file names, and metrics in the order of their record.
+    Rows are in the order of the records' file names, and metrics in the order of their record. ValueError where there
+    is no record.
     """
-    path = Path(path)
-    text = io.StringIO(newline="")
-    table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    path, text = Path(path), io.StringIO(newline="")
+    table = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
     table.writeheader()
-    for record in load_all(root).records:
-        table.writerows(rows(record))
-    atomic_write(path, text.getvalue().encode())
+    for record in load_records(root=root):
+        row = vars(record) | {
+            "settings": json.dumps(dict(record.planned.overrides), sort_keys=True),
+            "numerics": record.numerics,
+            "record": f"{record.experiment}/{record.path.name}",
+        }
+        for i, (name, value) in enumerate(record.metrics.items()):
+            table.writerow(row | {"metric": name, "value": value, "main": str(i == 0).lower()})
     fields = [{"name": name, "type": kind, "description": what} for name, (kind, what) in COLUMNS.items()]
     schema = path.with_suffix(".schema.json")
+    atomic_write(path, text.getvalue().encode())
     atomic_write(schema, (json.dumps({"fields": fields}, indent=1) + "\n").encode())
     return path, schema
-
-
-def rows(record: Record) -> list[dict]:
-    own = {name: getattr(record, name) for name in COLUMNS if hasattr(record, name)}
-    shared = own | {
-        "settings": json.dumps(dict(record.planned.overrides), sort_keys=True),
-        "numerics": record.numerics,
-        "record": f"{record.experiment}/{record.path.name}",
-    }
-    return [
-        shared | {"metric": name, "value": value, "main": str(i == 0).lower()}
-        for i, (name, value) in enumerate(record.metrics.items())
-    ]

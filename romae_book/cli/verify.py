@@ -4,30 +4,24 @@ A short run is repeated whole, of a longer one the first entry of its history, w
 run. Nothing is written: no record, no checkpoint.
 """
 
-import datetime
-import json
 import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
-from romae_lite.io import atomic_write
 from romae_lite.model import count_parameters
 from romae_lite.training import NUMERICS, CheckpointError, Interrupted, accelerator_for
 
 from ..experiments import experiment as class_of
-from ..lab.planned import results_dir
-from ..lab.records import Record, load_all
-from ..lab.run import commit
+from ..lab.records import Record
+from .audit import load_records
 
 SHORT = 60.0  # seconds: a run that took no longer is repeated whole
-NOTES = "verified.json"  # under the folder of the records
 ENTRIES = 1  # so many of the history are compared, of every run
 
 
@@ -69,7 +63,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What running a record again came to. Without comparisons: why there are none, and whether that is a fault."""
+    """The result of running a record again. ``reason``: why there are no comparisons. ``fault``: if that is wrong."""
 
     record: Record
     comparisons: list[Comparison] = field(default_factory=list)
@@ -82,17 +76,13 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        name = name_of(self.record)
+        name = f"{self.record.experiment}/{self.record.planned.name}"
         if not self.comparisons:
             return f"{'failed' if self.fault else 'left':<8} {name}: {self.reason}"
         return "\n".join(
             f"{'ok' if c.ok else 'differs':<8} {name}: {c.what}: {c.difference:.1e} (at most {c.tolerance:g})"
             for c in self.comparisons
         )
-
-
-def name_of(record: Record) -> str:
-    return f"{record.experiment}/{record.planned.name}"
 
 
 def verify(
@@ -102,32 +92,28 @@ def verify(
     seed: int = 0,
     budget: float = math.inf,
     whole: bool = False,
-    write: bool = False,
     report: Callable[[str], None] = lambda line: None,
 ) -> list[Outcome]:
-    """Run up to ``sample`` records again, those first that were verified longest ago or never, of the paper's protocol
-    before others; ties are drawn by ``seed``.
+    """Run up to ``sample`` records again, those of the paper's protocol first, otherwise in an order drawn by ``seed``.
 
     Records made by other numerics cannot be compared and are only counted. What needs data or a device that are not
     here, or by its record more than half of what is left of ``budget`` seconds, is passed over. ``whole`` repeats long
-    runs to the end as well. ``write`` notes in results/verified.json when a record was verified, at which commit, what
-    was compared and the largest difference.
+    runs to the end as well. ValueError where there is no record at all.
     """
     if sample < 1:
         raise ValueError(f"sample is {sample}; it must be at least 1")
     if experiment is not None:
         class_of(experiment)  # refuses a name that is none
-    found = load_all(experiment=experiment).records
+    found = load_records(experiment)
     ages = Counter(r.numerics for r in found)
     for age in sorted(set(ages) - {NUMERICS}):
         report(
             f"{ages[age]} of {len(found)} records: made by numerics {age}, cannot be compared with today's code "
             f"(numerics {NUMERICS}): run them again"
         )
-    notes = noted_of(load_all().records)
     comparable = [r for r in found if r.numerics == NUMERICS]
     drawn = random.Random(seed).sample(comparable, len(comparable))
-    drawn.sort(key=lambda r: (notes.get(name_of(r), {}).get("when", ""), r.tier != "paper"))
+    drawn.sort(key=lambda r: r.tier != "paper")
     outcomes, passed_over, end = [], 0, time.monotonic() + budget
     for record in drawn:
         if len(outcomes) == sample:
@@ -139,10 +125,6 @@ def verify(
         report(outcome.text)
         if outcome.comparisons or outcome.fault:
             outcomes.append(outcome)
-            notes[name_of(record)] = noted(outcome)
-            if write:  # each at once: a stop loses none, and what another process noted meanwhile stays
-                fresh = noted_of(load_all().records) | {name_of(record): notes[name_of(record)]}
-                atomic_write(results_dir() / NOTES, (json.dumps(fresh, indent=1, sort_keys=True) + "\n").encode())
     if passed_over:
         report(f"{passed_over} records passed over: the budget of {budget:g} s does not hold them")
     wrong = sum(not o.ok for o in outcomes)
@@ -150,38 +132,17 @@ def verify(
     return outcomes
 
 
-def noted_of(records: Iterable[Record], root: Path | None = None) -> dict[str, dict]:
-    """What was noted of these records, by name, under ``root``, by default `results_dir()`. A note that is older than
-    its record is about another one."""
-    file = (root or results_dir()) / NOTES
-    notes = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    made = {name_of(record): _time(record.created) for record in records}
-    return {name: note for name, note in notes.items() if name in made and _time(note["when"]) >= made[name]}
-
-
-def _time(text: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
-def noted(outcome: Outcome) -> dict:
-    return {
-        "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
-        "compared": "; ".join(c.what for c in outcome.comparisons) or outcome.reason,
-        "difference": max((c.difference for c in outcome.comparisons), default=None),
-        "ok": outcome.ok,
-    }
-
-
 def cost(record: Record, whole: bool = False) -> float:
     """Seconds that training took as far as it is repeated."""
-    return record.wall_seconds if whole or record.wall_seconds <= SHORT else record.history[:ENTRIES][-1]["seconds"]
+    if whole or record.wall_seconds <= SHORT or not record.history:
+        return record.wall_seconds
+    return record.history[:ENTRIES][-1].get("seconds", record.wall_seconds)
 
 
 def again(record: Record, end: float = math.inf, whole: bool = False) -> Outcome:
     """Train once more with the settings of a record, at the latest until ``end`` by `time.monotonic`, and compare: a
     short run whole, a longer one as far as the first entry of its history unless ``whole``."""
-    if not record.command.startswith("python "):
+    if record.processes > 1:
         return Outcome(record, reason="several processes shared it; only its own command repeats it")
     exp, whole, entries = record.planned.build(), whole or record.wall_seconds <= SHORT, []
     if not exp.repeatable:
@@ -209,11 +170,14 @@ def again(record: Record, end: float = math.inf, whole: bool = False) -> Outcome
     if not entries and model is None:
         return Outcome(record, reason="the budget ended before the first entry of its history")
     metrics = exp.evaluate(model, data.test) if model is not None else {}
-    return Outcome(record, compared(record, parameters, entries, metrics))
+    try:
+        return Outcome(record, compare(record, parameters, entries, metrics))
+    except KeyError as error:
+        return Outcome(record, reason=f"its history has no {error}", fault=True)
 
 
-def compared(record: Record, parameters: int, entries: list[dict], metrics: dict[str, float]) -> list[Comparison]:
-    """What was recorded beside what came out now: the first history entries, and of a whole run its main metric."""
+def compare(record: Record, parameters: int, entries: list[dict], metrics: dict[str, float]) -> list[Comparison]:
+    """Compare a record with what came out now: the first entries of the history, and of a whole run its main metric."""
     pairs = list(zip(entries[:ENTRIES], record.history, strict=False))
     where = f"first {len(pairs)} of {len(record.history)} history entries"
     exact = [(parameters, record.parameters)] + [(a[key], b[key]) for a, b in pairs for key in ("step", "lr")]

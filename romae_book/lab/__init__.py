@@ -1,1 +1,1 @@
-"""How a run is made and kept: plans, runs, records, means with their intervals."""
+"""Plan, run, record and summarise: `planned`, `run`, `campaign`, `records`, `runs`, `summary`."""

@@ -1,10 +1,9 @@
-"""A run that is planned: its experiment, preset, settings and seed; what its files and its command are."""
+"""Plan a run: its experiment, preset, settings and seed, which make the names of its files and its command."""
 
 import ast
 import hashlib
 import itertools
 import json
-import math
 import numbers
 import os
 import re
@@ -21,6 +20,7 @@ from romae_lite.checks import kind, whole
 from ..experiments import experiment
 from ..experiments.data import home
 
+LARGEST = 1e150  # of a number in a record: its square, and the sum of many, are numbers still
 MOST_SEEDS = 1000  # of one command: more is a slip
 
 
@@ -86,7 +86,8 @@ class Planned:
     def tier(self) -> str:
         """The preset's tier. With settings that matter changed: "reduced" if it is the paper's, else "ablation".
 
-        The paper's precision is float32 in all of its tables: what ran in another is reduced."""
+        The paper's precision is float32 in all of its tables: a run in another is reduced.
+        """
         exp = self.build()
         tier, preset = exp.tiers[self.preset], type(exp).preset(self.preset)
         changed = {name for name, value in self.overrides if getattr(preset, name) != value}
@@ -98,7 +99,7 @@ class Planned:
 
     @classmethod
     def of(cls, command: str) -> "Planned":
-        """What a command of the command line asks for. ValueError where it is none, or asks for several runs."""
+        """Read a command of the command line. ValueError where it is none, or asks for several runs."""
         head, _, tail = command.partition(" -m romae_lite run ")
         launch = re.fullmatch(r"python|accelerate launch --num_processes ([1-9][0-9]{0,5})", head)
         name, *words = shlex.split(tail) or [""]
@@ -198,7 +199,7 @@ def record_path(
     experiment: str, preset: str, overrides: Mapping[str, Any] | None = None, seed: int = 0,
     root: str | os.PathLike | None = None,
 ) -> Path:
-    """Where the record of a run lies; its arrays are beside it, ``path.with_suffix(".npz")``."""
+    """Path of a run's record; its arrays are beside it, ``path.with_suffix(".npz")``."""
     kind("experiment", experiment, str)
     kind("root", root, str | os.PathLike | None)
     if not re.fullmatch(r"\w+", experiment, flags=re.ASCII):
@@ -207,13 +208,13 @@ def record_path(
 
 
 def setting_of(name: str, config: Mapping[str, Any]) -> str:
-    """What was asked of a run, in one string: its experiment and all settings but those that change its speed alone."""
+    """Key of what is asked of a run: its experiment and all settings but those that change its speed alone."""
     return json.dumps([name, plain(experiment(name).protocol(config), "config")], sort_keys=True)
 
 
 def plain(value: Any, name: str) -> Any:
-    """The value as JSON has it; ValueError or TypeError names the place of what JSON cannot hold."""
-    if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
+    """The value as JSON has it; ValueError or TypeError names the place of what a record cannot hold."""
+    if value is None or type(value) in (bool, str) or (type(value) in (int, float) and -LARGEST <= value <= LARGEST):
         return value  # nearly all there is: first, for speed
     if isinstance(value, Mapping):
         for key in value:
@@ -224,8 +225,9 @@ def plain(value: Any, name: str) -> Any:
         return [plain(inner, f"{name}[{i}]") for i, inner in enumerate(value)]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, numbers.Real) and not math.isfinite(value):
-        raise ValueError(f"{name} is {value}; only finite numbers are recorded")
+    if isinstance(value, numbers.Real) and not -LARGEST <= value <= LARGEST:
+        shown = value if isinstance(value, float) else f"a number of {len(str(abs(value)))} digits"
+        raise ValueError(f"{name} is {shown}; numbers from -{LARGEST:g} to {LARGEST:g} are recorded")
     if type(value) in (bool, int, float, str):
         return value
     raise TypeError(f"{name} is {value!r}; a record holds numbers, strings, lists and dictionaries only")

@@ -1,4 +1,5 @@
-"""Records: what a run leaves behind, and how it is read back. Nothing is believed that does not hang together.
+"""Records: what a run leaves behind, and how it is read back. A record that contradicts its file name, its command or
+itself is rejected.
 
     results/<experiment>/<preset>[-field=value...]-s<seed>.json      one Record per run
     results/<experiment>/<same name>.npz                             optional: small arrays for figures
@@ -12,8 +13,8 @@ import io
 import json
 import os
 import re
-import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
@@ -23,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 
-from romae_lite.io import atomic_write
+from romae_lite.io import atomic_write, parse_json, read
 
 from .planned import Planned, plain, results_dir, setting_of
 
@@ -37,13 +38,14 @@ TIERS = (
 )
 ARRAYS_LIMIT = 200_000  # bytes: the arrays are committed beside the records
 FILE_LIMIT = 10_000_000  # bytes: a larger file is none of ours
+DEVIATIONS = 50  # book/deviations.md has D1 to D50
 PRECISIONS = ("fp32", "bf16")
 NEVER_NEGATIVE = ("mse", "rmse", "mae", "parameters")  # first words of metrics
 SHARES = ("accuracy", "f1")  # those that lie in [0, 1]
 
 
 class CorruptRecord(ValueError):
-    """A file under results/ that cannot be trusted: ``path`` says which, ``reason`` what is wrong with it."""
+    """A file under results/ that cannot be trusted. ``path`` is the file, ``reason`` what is wrong with it."""
 
     def __init__(self, path: Path, reason: str):
         super().__init__(f"{path}: {reason}")
@@ -54,9 +56,8 @@ class CorruptRecord(ValueError):
 class Record:
     """One finished run: what was run, how, on what, and what came out.
 
-    Checked on construction: TypeError or ValueError name the field, the value and what it accepts; numbers
-    that are not finite are refused by name. numpy scalars become Python numbers and tuples lists, so that a
-    record equals what is read back from its file.
+    Checked on construction: TypeError or ValueError name the field, the value and what it accepts. numpy scalars become
+    Python numbers and tuples lists, so that a record equals what is read back from its file.
     """
 
     schema: int = SCHEMA
@@ -81,15 +82,16 @@ class Record:
     created: str  # ISO 8601, UTC
     processes: int = 1  # that shared the run
     weights: str | None = None  # SHA-256 of the file of weights beside the record, where they were kept
+    overrides: dict[str, Any] | None = None  # settings that were changed from the preset; None in older records
 
     @property
     def committed(self) -> bool:
-        """Whether the code that made it and its baselines can be had again: a commit with a + had been changed."""
+        """True if the code that made it and its baselines can be had again: a commit with a + had been changed."""
         return not any(code.endswith("+") for code in (self.commit, self.versions.get("baselines", "")))
 
     @property
     def numerics(self) -> int:
-        """Of the arithmetic that made it (`romae_lite.training.NUMERICS`): runs of one are alike, seed by seed."""
+        """Version of the arithmetic that made it (`romae_lite.training.NUMERICS`): runs of one are alike by seed."""
         return int(self.versions.get("numerics", 1))
 
     def __post_init__(self):
@@ -98,7 +100,7 @@ class Record:
             kind = _KINDS[field.name]
             if kind is float and type(value) is int:
                 value = float(value)
-            if type(value) is not kind and not (field.name == "weights" and value is None):
+            if type(value) is not kind and not (value is None and field.default is None):
                 raise TypeError(f"{field.name} is {value!r}; it must be of type {kind.__name__}")
             object.__setattr__(self, field.name, value)
         if self.schema != SCHEMA:
@@ -128,10 +130,15 @@ class Record:
         for i, entry in enumerate(self.history):
             if type(entry.get("step")) is not int:
                 raise ValueError(f"history[{i}] has no step; every entry of a learning curve has one")
+            for name, value in entry.items():
+                if type(value) not in ((str,) if name == "stage" else (int, float)):
+                    raise TypeError(f"history[{i}].{name} is {value!r}; it must be a number")
         _all_of(self.versions.values(), (str,), "versions", "strings")
-        for deviation in self.deviations:
-            if type(deviation) is not str or not re.fullmatch(r"D[0-9]+", deviation):
-                raise ValueError(f"deviations holds {deviation!r}; they are written like D13")
+        if not re.fullmatch("[0-9]{1,9}", self.versions.get("numerics", "1")):
+            raise ValueError(f"versions.numerics is {self.versions['numerics']!r}; it must be a whole number")
+        for name in self.deviations:
+            if type(name) is not str or not re.fullmatch("D[1-9][0-9]?", name) or int(name[1:]) > DEVIATIONS:
+                raise ValueError(f"deviations holds {name!r}; there are D1 to D{DEVIATIONS}")
         try:
             made = datetime.fromisoformat(self.created.replace("Z", "+00:00"))
         except ValueError:
@@ -153,18 +160,27 @@ class Record:
         """The key of what was asked: runs with the same one differ in seed, precision and code alone."""
         return setting_of(self.experiment, self.config)
 
-    @property
+    @cached_property
     def planned(self) -> Planned:
-        """What was asked for."""
-        return Planned.of(self.command)
+        """The run that was asked for. Older records name the settings they changed in their command alone."""
+        if self.overrides is None:
+            return Planned.of(self.command)
+        return Planned(
+            experiment=self.experiment, preset=self.preset, seed=self.seed, processes=self.processes,
+            overrides=tuple(self.overrides.items()),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as JSON has them; an older record gets none that it did not have."""
+        return {k: v for k, v in dataclasses.asdict(self).items() if k != "overrides" or v is not None}
 
     def save(self, path: str | os.PathLike) -> Path:
         """Write the record as JSON and return its path.
 
-        Atomic: at any moment there is the old file or the new one, whole. Raises OSError naming the path
-        where it cannot be written (full disk); the old file survives.
+        Atomic: at any moment there is the old file or the new one, whole. OSError names a path that cannot be written
+        (full disk); the old file survives.
         """
-        text = json.dumps(dataclasses.asdict(self), indent=1, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(self.as_dict(), indent=1, allow_nan=False, ensure_ascii=False)
         object.__setattr__(self, "path", Path(path))
         atomic_write(self.path, (text + "\n").encode())
         return self.path
@@ -174,7 +190,7 @@ class Record:
 _KINDS = {
     **dict.fromkeys(("schema", "seed", "parameters", "processes"), int),
     **dict.fromkeys(("wall_seconds", "peak_memory_mb", "tokens_per_second"), float),
-    **dict.fromkeys(("config", "metrics", "versions"), dict),
+    **dict.fromkeys(("config", "metrics", "versions", "overrides"), dict),
     **dict.fromkeys(("history", "deviations"), list),
     **dict.fromkeys(("experiment", "preset", "tier", "device", "precision"), str),
     **dict.fromkeys(("commit", "data_fingerprint", "command", "created", "weights"), str),
@@ -187,54 +203,16 @@ def _all_of(values: Iterable, kinds: tuple[type, ...], name: str, expected: str)
             raise TypeError(f"{name} holds {value!r}; it must hold {expected} only")
 
 
-# Reading ----------------------------------------------------------------------------------------------------
+# Reading --------------------------------------------------------------------------------------------------------------
 
 
 def load(path: str | os.PathLike) -> Record:
     """Read one record. CorruptRecord names the file and what is wrong with it."""
     path = Path(path)
-    return _parsed(path, _bytes(path))
+    return _parse(path, _read(path))
 
 
-def _parsed(path: Path, content: bytes) -> Record:
-    try:
-        data = json.loads(content.decode(), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
-        raise CorruptRecord(path, f"is not JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise CorruptRecord(path, f"holds a {type(data).__name__}, not a record")
-    known = {field.name for field in dataclasses.fields(Record)}
-    later = {"processes", "weights"}  # that older records do not have
-    if data.get("schema") == SCHEMA or "schema" not in data:
-        if missing := sorted(known - later - set(data)):
-            raise CorruptRecord(path, f"lacks {', '.join(missing)}")
-        if unknown := sorted(set(data) - known):
-            raise CorruptRecord(path, f"has unknown fields {', '.join(unknown)}")
-    else:
-        raise CorruptRecord(path, f"schema is {data['schema']!r}; this version reads schema {SCHEMA}")
-    try:
-        record = Record(**data)
-    except (TypeError, ValueError) as error:
-        raise CorruptRecord(path, str(error)) from error
-    object.__setattr__(record, "path", path)
-    return record
-
-
-def _refuse_constant(constant: str):
-    raise ValueError(f"{constant} is no JSON number")
-
-
-def _bytes(path: Path) -> bytes:
-    """What is in a file; CorruptRecord for a pipe or a device, of which there is no end, and for a huge file."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise CorruptRecord(path, "is no regular file")
-    if status.st_size > FILE_LIMIT:
-        raise CorruptRecord(path, f"has {status.st_size} bytes; at most {FILE_LIMIT} are read")
-    return path.read_bytes()
-
-
-def own(path: str | os.PathLike) -> Record:
+def load_sound(path: str | os.PathLike) -> Record:
     """Read one record, and hold it against the place where it lies: its own command must repeat it.
 
     Settings that are younger than the record are put into its config. CorruptRecord names the file, and what it says
@@ -242,17 +220,50 @@ def own(path: str | os.PathLike) -> Record:
     deserve are all found.
     """
     path = Path(path)
-    return _own(path, _bytes(path))
+    return _compare(path, _read(path))
 
 
-def _own(path: Path, content: bytes) -> Record:
-    record = _parsed(path, content)
+def _read(path: Path) -> bytes:
+    with _naming(path, "cannot be read: "):
+        return read(path, FILE_LIMIT)
+
+
+@contextmanager
+def _naming(path: Path, what: str) -> Iterator[None]:
+    """Whatever goes wrong with a file of somebody else's making is CorruptRecord, so that its name is known."""
     try:
-        planned = Planned.of(record.command)
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise CorruptRecord(path, f"{what}{getattr(error, 'strerror', None) or str(error) or repr(error)}") from error
+
+
+def _parse(path: Path, content: bytes) -> Record:
+    with _naming(path, "is not JSON: "):
+        data = parse_json(content.decode())
+    if not isinstance(data, dict):
+        raise CorruptRecord(path, f"holds a {type(data).__name__}, not a record")
+    if data.get("schema", SCHEMA) != SCHEMA:
+        raise CorruptRecord(path, f"schema is {data['schema']!r}; this version reads schema {SCHEMA}")
+    fields = {field.name: field for field in dataclasses.fields(Record)}
+    younger = {"processes", "weights", "overrides"}  # than the oldest records
+    if missing := sorted(fields.keys() - younger - data.keys()):
+        raise CorruptRecord(path, f"lacks {', '.join(missing)}")
+    if unknown := sorted(data.keys() - fields.keys()):
+        raise CorruptRecord(path, f"has unknown fields {', '.join(unknown)}")
+    with _naming(path, ""):
+        record = Record(**data)
+    object.__setattr__(record, "path", path)
+    return record
+
+
+def _compare(path: Path, content: bytes) -> Record:
+    record = _parse(path, content)
+    with _naming(path, "its command does not repeat it: "):
+        planned = record.planned
         exp = planned.build()
-    except (ValueError, TypeError) as error:
-        raise CorruptRecord(path, f"its command does not repeat it: {error}") from error
-    said = {
+    found = {
         "folder": (path.parent.name, planned.experiment),
         "file name": (path.stem, planned.name),
         "experiment": (record.experiment, planned.experiment),
@@ -261,7 +272,9 @@ def _own(path: Path, content: bytes) -> Record:
         "processes": (record.processes, planned.processes),
         "tier": (record.tier, planned.tier),
     }
-    for what, (mine, of_command) in said.items():
+    if record.overrides is not None and record.command != planned.command:
+        raise CorruptRecord(path, f"its command is {record.command!r}, but its settings make {planned.command!r}")
+    for what, (mine, of_command) in found.items():
         if mine != of_command:
             raise CorruptRecord(path, f"its {what} is {mine}, but its command makes {of_command}")
     settings, config = plain(exp.config(), "config"), exp.completed(record.config)
@@ -278,7 +291,7 @@ def _own(path: Path, content: bytes) -> Record:
     return record
 
 
-_once = lru_cache(maxsize=2048)(_own)  # a page of the book asks for the same hundred records over and over
+_compare_once = lru_cache(maxsize=2048)(_compare)  # a page of the book asks for the same hundred records over and over
 
 
 class Problem(NamedTuple):
@@ -288,7 +301,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Loaded:
-    """What lies under results/: records, and the files skipped, with the reason."""
+    """The contents of results/: sound records, and the files that are none, with the reason."""
 
     records: tuple[Record, ...]
     problems: tuple[Problem, ...]
@@ -297,9 +310,9 @@ class Loaded:
 def load_all(root: str | os.PathLike | None = None, experiment: str | None = None) -> Loaded:
     """Every record under root (default: `results_dir()`), or those of one experiment, ordered by file name.
 
-    A file that cannot be read or that contradicts its name or itself (`own`) is not used but listed in ``problems``:
-    so no run counts twice, whatever a copy of it is called. No folder means no records; a file in its place is a
-    NotADirectoryError.
+    A file that cannot be read or that contradicts its name or itself (`load_sound`) is not used but listed in
+    ``problems``: so no run counts twice, whatever a copy of it is called. No folder means no records; a file in its
+    place is a NotADirectoryError.
     """
     root = Path(root or results_dir())
     if root.exists() and not root.is_dir():
@@ -309,11 +322,9 @@ def load_all(root: str | os.PathLike | None = None, experiment: str | None = Non
         if path.name.startswith("."):  # what a killed write may leave
             continue
         try:
-            record = _once(path, _bytes(path))
-        except CorruptRecord as error:
-            problems.append(Problem(path, error.reason))
-        except OSError as error:
-            problems.append(Problem(path, f"cannot be read: {error.strerror}"))
+            record = _compare_once(path, _read(path))
+        except (CorruptRecord, FileNotFoundError) as error:  # of a link to nothing
+            problems.append(Problem(path, getattr(error, "reason", "cannot be read: it is not there")))
         else:
             found.append(record)
     # of two of one run the committed one counts, and the one of the higher tier, whatever their names
@@ -384,13 +395,9 @@ def save_arrays(path: str | os.PathLike, **arrays) -> Path:
 def load_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Read the arrays of a .npz; nothing is ever unpickled. CorruptRecord names a file that is damaged."""
     path = Path(path)
-    try:
-        with np.load(io.BytesIO(_bytes(path)), allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
-    except (OSError, CorruptRecord):
-        raise
-    except Exception as error:  # damage shows in many ways: BadZipFile, zlib.error, SyntaxError ...
-        raise CorruptRecord(path, f"is not an archive of arrays: {error}") from error
+    content = _read(path)
+    with _naming(path, "is not an archive of arrays: "), np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        return {key: archive[key] for key in archive.files}
 
 
 def from_arrays(model, arrays: Mapping):

@@ -54,7 +54,7 @@ class Runs(tuple[Record, ...]):
         return {key: type(self)(sorted(group, key=lambda r: (r.seed, r.precision))) for key, group in groups.items()}
 
     def counted(self, least: int = 3) -> Self:
-        """Of runs of one setting those that count: one for each seed, ordered by seed.
+        """The runs of one setting that count: one for each seed, ordered by seed.
 
         Runs of code that nobody has committed are left out where at least ``least`` seeds of others are there, enough
         for an interval. Where a seed was run more than once, committed code is taken, then fp32.

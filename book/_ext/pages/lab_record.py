@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from romae_book.experiments import experiment
 from romae_book.experiments.settings import budget, setting_values
-from romae_book.lab import run as campaign
+from romae_book.lab import campaign
 from romae_book.lab.planned import command_of
 from romae_book.lab.records import TIERS, Record, load_all
 from romae_book.lab.runs import Runs
