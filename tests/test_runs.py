@@ -551,7 +551,7 @@ def test_campaign_passes_over_a_run_that_lacks_something(small_campaign, monkeyp
 def test_a_baseline_whose_library_is_missing_costs_no_run(name, monkeypatch):
     """Whoever has trained for hours without scikit-learn gets the record, without the learned baseline."""
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setattr(sys.modules[f"romae_lite.{name}.experiment"], "find_spec", lambda _: None)
+    monkeypatch.setattr(sys.modules[f"romae_book.experiments.{name}.experiment"], "find_spec", lambda _: None)
     exp = experiments()[name].quick()
     exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(patients=20)
     found = exp.compare(exp.data(0))

@@ -47,7 +47,6 @@ TOLERANCES = {
     "bf16": Tolerance(1e-4, "thirty times the largest measured, 3.5e-6 (pendulum)"),
     "result": Tolerance(0.1, f"twice the largest seen on another machine, {ELSEWHERE:.1%} (spirals, n_train=200)"),
 }
-UNKNOWN = Tolerance(1e-2, "fp16 and tf32: not measured; a product keeps ten bits, so one rounding is 5e-4")
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ def compare(record: Record, parameters: int, entries: list[dict], metrics: dict[
 
 
 def comparison(kind: str, what: str, pairs: list[tuple[float, float]]) -> Comparison:
-    return Comparison(what, max(relative(a, b) for a, b in pairs), TOLERANCES.get(kind, UNKNOWN).largest)
+    return Comparison(what, max(relative(a, b) for a, b in pairs), TOLERANCES[kind].largest)
 
 
 def relative(a: float, b: float) -> float:
