@@ -7,6 +7,7 @@ fails, new records have made a sentence false: write it anew, and its row with i
 
 import json
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,13 +16,14 @@ from pages import prose
 from pages.prose import change
 
 from romae_book.experiments import experiments
-from romae_book.lab.records import Record, counted, load_all
+from romae_book.lab.records import Record
+from romae_book.lab.runs import Runs
 from romae_book.lab.summary import summarise
 from romae_book.paper.claims import CLAIMS
 from romae_book.paper.ladder import best_of
 from romae_book.paper.rule import Estimate, over_printed
 
-RECORDS = load_all().records
+recorded_runs = cache(Runs.load)  # when a test asks, not when tests are collected
 
 
 def runs(words: str) -> list[Record]:
@@ -62,12 +64,9 @@ def verdict(claim: str) -> str:
 def none_of(experiment: str, tier: str | None = None, preset: str | None = None, **settings) -> bool:
     """No counted record of an experiment has this tier, preset and settings."""
     assert set(settings) <= set(experiments()[experiment].paper().config()), f"{experiment} has not all of {settings}"
-    return not any(
-        tier in (None, record.tier)
-        and preset in (None, record.preset)
-        and all(record.config.get(name) == value for name, value in settings.items())
-        for record in counted(r for r in RECORDS if r.experiment == experiment)
-    )
+    fields = {name: value for name, value in (("tier", tier), ("preset", preset)) if value is not None}
+    found = recorded_runs().where(settings, experiment=experiment, **fields)
+    return not any(runs.counted() for runs in found.by_setting().values())
 
 
 def every(words: str, holds: Callable[[dict], bool]) -> bool:
@@ -76,7 +75,7 @@ def every(words: str, holds: Callable[[dict], bool]) -> bool:
 
 
 def on_cpus() -> bool:
-    return all(record.device.startswith("cpu") for record in RECORDS)
+    return all(record.device.startswith("cpu") for record in recorded_runs())
 
 
 TINY = "position paper mse"
@@ -105,7 +104,7 @@ def slow_share(hertz: int) -> float:
 
 def slips() -> np.ndarray:
     """What impossible values add to PhysioNet's mean squared error, split by split."""
-    found = [r for r in RECORDS if r.experiment == "physionet" and "mse_plausible" in r.metrics]
+    found = [r for r in recorded_runs() if r.experiment == "physionet" and "mse_plausible" in r.metrics]
     return np.array([r.metrics["mse"] - r.metrics["mse_plausible"] for r in found if r.config["outliers"] == "keep"])
 
 
@@ -445,7 +444,7 @@ SAID = (
         "none of the variants below that reads from [CLS] comes near the first",
         lambda: all(
             r.metrics["mse"] > 6 * paper("table-5-romae-mse")
-            for r in RECORDS
+            for r in recorded_runs()
             if r.experiment == "pendulum" and r.preset == "paper" and r.config["readout"] == "cls"
         ),
     ),

@@ -336,38 +336,6 @@ def load_all(root: str | os.PathLike | None = None, experiment: str | None = Non
     return Loaded(tuple(records), tuple(problems))
 
 
-def select(
-    records: Iterable[Record], experiment: str, tier: str | None = None,
-    where: Mapping[str, Any] | None = None, preset: str | None = None,
-) -> list[Record]:
-    """The records of one experiment (and tier, preset) whose config has these values, ordered by seed.
-
-    A record whose config has not such a field does not match.
-    """
-    if tier is not None and tier not in TIERS:
-        raise ValueError(f"tier is {tier!r}; choose one of {', '.join(TIERS)}")
-    wanted = plain(where or {}, "where")
-    found = [
-        r for r in records
-        if r.experiment == experiment and tier in (None, r.tier) and preset in (None, r.preset)
-        and all(field in r.config and r.config[field] == value for field, value in wanted.items())
-    ]
-    return sorted(found, key=lambda r: (r.seed, r.created))
-
-
-def counted(records: Iterable[Record]) -> list[Record]:
-    """Of runs of one setting, what every mean and interval is made of: one for each seed, in the order of the seeds.
-
-    Runs of code that nobody has committed are left out where enough others are there for an interval. Where a seed was
-    run more than once, committed code is taken, then fp32.
-    """
-    runs = list(records)
-    committed = [run for run in runs if run.committed]
-    runs = committed if len({run.seed for run in committed}) >= 3 else runs
-    of_seed = {run.seed: run for run in sorted(runs, key=lambda run: (run.committed, run.precision == "fp32"))}
-    return [of_seed[seed] for seed in sorted(of_seed)]
-
-
 # Arrays for figures -----------------------------------------------------------------------------------------
 
 

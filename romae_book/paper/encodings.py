@@ -7,7 +7,6 @@ have it, but the learning rate: every arm has its own, chosen on validation data
 grid. A subject takes part by a tuple of `Task`s as its `encodings`.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +17,8 @@ from romae_lite.training import NUMERICS
 from ..experiments import experiments
 from ..experiments.base import Task
 from ..lab.planned import Planned
-from ..lab.records import Record, counted, load_all
-from ..lab.runs import paired
+from ..lab.records import Record
+from ..lab.runs import Runs, paired
 from ..lab.summary import Summary, summarise
 
 SEEDS = 5
@@ -30,20 +29,16 @@ class Recorded:
     would make: runs are held against one another seed by seed, which takes the same data and the same arithmetic."""
 
     def __init__(self, root: Path | None = None):
-        self.found = {}
-        for name, cls in experiments().items():
-            found: dict[str, list[Record]] = {}
-            for record in load_all(root, experiment=name).records if cls.encodings else ():
-                if record.committed and record.numerics == NUMERICS:
-                    found.setdefault(self.key(name, record.seed, record.config), []).append(record)
-            self.found |= {key: counted(group)[0] for key, group in found.items()}
-
-    @staticmethod
-    def key(name: str, seed: int, config: Mapping[str, Any]) -> str:
-        return json.dumps([name, seed, experiments()[name].protocol(config)], sort_keys=True)
+        self.found = {
+            (setting, run.seed): run
+            for name, cls in experiments().items()
+            if cls.encodings
+            for setting, runs in Runs.load(root, name).where(committed=True, numerics=NUMERICS).by_setting().items()
+            for run in runs.counted()
+        }
 
     def of(self, planned: Planned) -> Record | None:
-        return self.found.get(self.key(planned.experiment, planned.seed, planned.build().config()))
+        return self.found.get((planned.setting, planned.seed))
 
 
 class Arm(NamedTuple):
