@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 
 import pytest
 from conftest import NAMES, ROOT
@@ -13,7 +14,11 @@ from romae_book.lab.records import load_all
 
 TEXT = DEVIATIONS.read_text(encoding="utf-8")
 ENTRIES = read(TEXT)
-TABLE = table_html(ENTRIES, citing(ROOT.glob("notebooks/*.ipynb")), chapters="../notebooks/")
+
+
+@cache
+def the_table() -> str:
+    return table_html(ENTRIES, citing(ROOT.glob("notebooks/*.ipynb")), chapters="../notebooks/")
 
 
 def test_numbers_are_unique_and_consecutive():
@@ -56,7 +61,7 @@ def test_the_table_has_a_full_row_for_every_entry():
         assert line.id == d.id and line.answer == d.answer and all(text.strip() for text in texts[:4]), d.id
         assert not re.search(r"\{\w+\}`|`|\$", "".join(texts)), d.id  # no Markdown is left
         assert line.chapters == ["05_spirals"] * (d.id == "D8")
-    assert TABLE.count("<tr data-answer") == len(ENTRIES)
+    assert the_table().count("<tr data-answer") == len(ENTRIES)
 
 
 def test_chapters_that_cite_are_found(tmp_path):
@@ -78,7 +83,7 @@ def test_markdown_of_entries_becomes_html():
 def test_the_table_sorts_and_filters_in_the_page(browser):
     tab = browser.new_page()
     script = (ROOT / "book" / "_static" / "deviations.js").read_text(encoding="utf-8")
-    tab.set_content(f"<body>{TABLE}<script>{script}</script></body>")
+    tab.set_content(f"<body>{the_table()}<script>{script}</script></body>")
     ids = lambda: tab.locator("tbody tr:visible th a").all_inner_texts()  # noqa: E731
     assert ids() == [d.id for d in ENTRIES]
     tab.get_by_role("button", name="What").press("Enter")
@@ -98,7 +103,7 @@ def test_a_row_opens_to_its_entry_in_the_page(browser):
     tab = browser.new_page()
     script = (ROOT / "book" / "_static" / "deviations.js").read_text(encoding="utf-8")
     entry = "<section><span id=d1></span><dl><dt id=x>We do</dt><dd>as their code</dd></dl></section>"
-    tab.set_content(f"<body>{TABLE}{entry}<script>{script}</script></body>")
+    tab.set_content(f"<body>{the_table()}{entry}<script>{script}</script></body>")
     first, whole = tab.locator("tbody a[href='#d1']").first, tab.locator("tr.whole")
     assert first.get_attribute("aria-expanded") == "false"
     for press in (first.click, lambda: first.press("Enter"), lambda: first.press(" ")):

@@ -1,6 +1,7 @@
 """A lab record shows every run once, every setting beside the paper's, and no number of its own."""
 
 import re
+from functools import cache
 
 import pytest
 import yaml
@@ -14,8 +15,12 @@ from romae_book.lab.records import load_all
 from romae_book.lab.runs import Runs
 
 PAGES = sorted((ROOT / "book" / "lab").glob("*.md"))
-RECORDS = {name: load_all(experiment=name).records for name in NAMES}
 PAPERS = [name for name in NAMES if hasattr(experiments()[name], "paper")]  # the others are our own questions
+
+
+@cache
+def records(name: str) -> list:
+    return load_all(experiment=name).records
 
 
 def page_of(name: str) -> dict[str, str]:
@@ -45,9 +50,9 @@ def test_no_number_is_typed(page):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_record_is_shown_once_with_its_seed(name):
-    tables = {table.settings: table for table in map(run_table, by_tier(Runs(RECORDS[name])))}
-    assert sum(len(table.columns["seed"]) for table in tables.values()) == len(RECORDS[name])
-    for record in RECORDS[name]:
+    tables = {table.settings: table for table in map(run_table, by_tier(Runs(records(name))))}
+    assert sum(len(table.columns["seed"]) for table in tables.values()) == len(records(name))
+    for record in records(name):
         cls, main = experiments()[name], next(iter(record.metrics.values()))
         usual = cls.preset(record.preset)
         named = [(k, v) for k, v in record.planned.overrides if v != getattr(usual, k)]
@@ -62,7 +67,7 @@ def test_every_record_is_shown_once_with_its_seed(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_and_weights_that_are_reckoned_are_those_of_the_runs(name):
     """Without the data: so the sizes of the training sets are right as well."""
-    for record in RECORDS[name]:
+    for record in records(name):
         values = setting_values(record.planned.build())
         if experiments()[name].repeatable:  # of the others `steps` is a setting: those of a round
             assert values.get("steps", 0) + values.get("pretrain_steps", 0) == steps_of(record), record.path.name
