@@ -17,9 +17,11 @@ from pages.later import LATER, later_markdown
 from romae_book.cli.commands import main
 from romae_book.experiments import experiments
 from romae_book.lab.planned import assignment, ranges, seeds
+from romae_book.lab.runs import Runs
 from romae_book.lab.summary import summarise
 from romae_book.paper import numbers, report
 from romae_book.paper.claims import CLAIMS
+from romae_book.paper.found import ANY_NUMBER, FINDINGS, any_number, marks_of
 from romae_book.paper.ladder import CELLS, Mark, best_of, count_line, ladder, repeated
 from romae_book.paper.report import report_text
 from romae_book.paper.rule import VERDICTS
@@ -331,7 +333,7 @@ def test_a_terminal_without_the_signs_still_gets_the_report(monkeypatch):
 
 def test_an_axis_keeps_order_and_room():
     for values, log in (([0.003, 0.03, 200.0], True), ([-2.0, 0.0, 2.5], False)):
-        place = results.scale(values, log)
+        place = results.scaling(values, log)
         at = [place(value) for value in values]
         assert 0 < at[0] < at[1] < at[2] < 100 and at[0] == pytest.approx(100 - at[2], abs=0.1)
     assert results.writer([199.8, 200.3], log=False, sign=False)(199.83) == "199.83"
@@ -370,6 +372,32 @@ def test_the_page_of_results(tmp_path, root, browser):
         lines.nth(i).locator("> summary").click()
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     tab.close()
+
+
+# What must hold of the values at the marks of a finding, in their order, for its sentence to be true.
+TRUE = {
+    "unit": lambda series, sample, zero: series > 10 * sample and series > 0.85 * zero,
+    "told": lambda turned, added, wrong, none, best: added - best < 0.3 * (wrong - best) < 0.3 * (none - best),
+    "any-number": lambda best, any_, few, many: any_ < 1.3 and few > 3 and many > 3,
+    "blind": lambda equal, distinct, pinned: equal > 190 and distinct < 20 and pinned < 0.001,
+    "pendulum": lambda ours, own, printed, s5: 9 < ours / printed < 11 and own < s5,
+    "physionet": lambda scored, plausible, table, text: plausible < 0.8 * scored,
+    "minirocket": lambda paper, own, rocket, printed: rocket == 1 > max(paper, own),
+    "order": lambda with_, without, largest: abs(with_ - without) < 0.01 and without > largest + 0.2,
+    "read-out": lambda cls, mean, kept: kept > cls + 0.01 and mean > cls + 0.01 and kept > mean - 0.01,
+}
+
+
+@pytest.mark.parametrize("finding", [*FINDINGS, ANY_NUMBER], ids=lambda finding: finding.id)
+def test_what_is_said_to_be_found_is_true_of_the_records(finding):
+    marks = any_number() if finding is ANY_NUMBER else marks_of(finding, Runs.load())
+    assert marks and TRUE[finding.id](*(mark.value for mark in marks))
+    assert (Path(__file__).parents[1] / "notebooks" / f"{finding.chapter}.ipynb").exists()
+
+
+def test_findings_without_records_are_left_out(tmp_path):
+    save(tmp_path, "pendulum", {"mse": 0.032})
+    assert 'class="finding"' not in results.found_html(tmp_path)
 
 
 # Words in sentences ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
     {explorable} spirals               an interactive figure, built from the committed records
     {results}                          every claim of the paper with a picture and a verdict, from the records
+    {found}                            what the book found: a sentence and a picture each
     {claims} reproduced                the claims that came out so, as a list; several words are joined by hyphens
     {model_card} filler                the card of a model that `load` knows, from the record of its run
     {since_the_paper}                  later and independent numbers, never judged
@@ -79,6 +80,15 @@ class ResultsDirective(Generated):
         from pages.results import results_html
 
         return [nodes.raw("", results_html(), format="html")]
+
+
+class FoundDirective(Generated):
+    assets = ("pages.css",)
+
+    def generate(self):
+        from pages.results import found_html
+
+        return [nodes.raw("", found_html(), format="html")]
 
 
 class MarkdownDirective(Generated):
@@ -258,6 +268,7 @@ def page_assets(app, pagename, templatename, context, doctree):
 def setup(app):
     app.add_directive("explorable", ExplorableDirective)
     app.add_directive("results", ResultsDirective)
+    app.add_directive("found", FoundDirective)
     app.add_directive("lab_record", LabRecordDirective)
     app.add_directive("deviations", DeviationsDirective)
     app.add_directive("encodings", EncodingsDirective)

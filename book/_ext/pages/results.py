@@ -5,7 +5,7 @@ without a script; `book/_static/results.js` opens the line that a link names.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,10 +15,11 @@ import numpy as np
 from romae_book import figures
 from romae_book.experiments import experiment, experiments
 from romae_book.lab.records import load_all, results_dir
-from romae_book.lab.runs import runs_of
+from romae_book.lab.runs import Runs, runs_of
 from romae_book.lab.summary import decimals_for, fixed
 from romae_book.palette import colour_css
 from romae_book.paper import numbers
+from romae_book.paper.found import ANY_NUMBER, FINDINGS, any_number, marks_of
 from romae_book.paper.ladder import CELLS, Mark, Step, comparison_words, ladder, repeated, two_digits
 from romae_book.paper.report import problem_lines
 from romae_book.paper.rule import VERDICTS
@@ -28,7 +29,7 @@ from .templates import render
 
 CLASS = dict(zip(VERDICTS, ("yes", "reduced", "no", "open"), strict=True))
 SHORT = dict(zip(VERDICTS, ("reproduced", "reproduced at reduced scale", "not reproduced", "not tested"), strict=True))
-NAMES = {"ours": "ours", "smaller": "ours", "paper": "paper", "best": "", "rival": ""}
+NAMES = {"ours": "ours", "smaller": "ours", "paper": "paper"}  # before a label
 PHONE, LETTER, BLANK = 300, 6.4, 8  # pixels: width of a picture on a phone, of a letter, between two labels
 FREQUENCIES = (1, 3, 5, 7, 9, 12, 15, 18, 21, 24)
 
@@ -56,7 +57,7 @@ def _line(step: Step, rows: dict[str, numbers.Row], root: Path) -> dict:
     commands = dict.fromkeys(line for row in mine for line in row.command.splitlines())
     return {
         "step": step, "statement": statement, "curve": statement.id == "high-frequencies",
-        "picture": figure_b4(root) if statement.id == "high-frequencies" else axis_html(step),
+        "picture": figure_b4(root) if statement.id == "high-frequencies" else picture_of(step),
         "found": [comparison_words(step, comparison).replace("-", "−") for comparison in step.shown],
         "numbers": [_cells(row) for row in mine], "commands": list(commands),
         "labs": [name for name in dict.fromkeys(row.claim.experiment for row in mine) if name in experiments()],
@@ -89,6 +90,16 @@ def _more(rows: dict[str, numbers.Row], root: Path) -> list[dict]:
     return [line | {"rows": [_cells(row) for row in line["rows"]]} for line in found]
 
 
+def found_html(root: Path | None = None) -> str:
+    """What the book found: a sentence and a picture each; those whose records are missing are left out."""
+    runs = Runs.load(root)
+    lines = [(f, marks_of(f, runs)) for f in FINDINGS]
+    lines.insert(2, (ANY_NUMBER, any_number(root)))
+    return render("found.html", colours=colour_css(".romae-results"), lines=[
+        (f, axis_html(marks, f.axis, higher=f.better == "higher", scale=f.scale, whose={"paper": "paper"})) for f, marks in lines if marks
+    ])
+
+
 # Pictures -------------------------------------------------------------------------------------------------------------
 
 
@@ -99,15 +110,26 @@ class Label(NamedTuple):
     kind: str
 
 
-def axis_html(step: Step) -> str:
-    """Marks on one axis, ours with its label above, all others below."""
-    statement, marks, gap = step.statement, step.marks, not step.statement.marks
-    values = [v for m in marks for v in (m.value, m.low, m.high) if v is not None] + [0.0] * (gap and _points(step))
-    values = [value * statement.scale for value in values]
-    log = not (gap and _points(step)) and min(values) > 0 and max(values) > 3 * min(values)
-    place = scale(values, log)
-    show = writer(values, log, sign=gap and _points(step))
-    at = lambda value: place(value * statement.scale)  # noqa: E731
+def picture_of(step: Step) -> str:
+    """The axis of a claim."""
+    statement = step.statement
+    return axis_html(
+        step.marks, statement.axis, higher=statement.better == "higher", gap=not statement.marks,
+        arrow=statement.arrow, scale=statement.scale,
+    )
+
+
+def axis_html(
+    marks: Sequence[Mark], words: str, *, higher: bool, gap: bool = False, arrow: str = "", scale: float = 1.0,
+    whose: Mapping[str, str] = NAMES,
+) -> str:
+    """Marks on one axis, ours with its label above, all others below. higher: scores; gap: what is drawn are
+    differences from a rival, in points, or ratios to it; whose: words before a label, by the kind of its mark."""
+    points = gap and higher
+    values = [scale * v for m in marks for v in (m.value, m.low, m.high) if v is not None] + [0.0] * points
+    log = not points and min(values) > 0 and max(values) > 3 * min(values)
+    place, show = scaling(values, log), writer(values, log, sign=points)
+    at = lambda value: place(value * scale)  # noqa: E731
     # pieces that are compared with a rival of their own get an axis each
     names = dict.fromkeys(m.name for m in marks if m.kind in ("ours", "smaller", "paper")) if gap else [None]
     bars = []
@@ -116,31 +138,26 @@ def axis_html(step: Step) -> str:
         drawn = [
             {"kind": m.kind, "at": at(m.value), "from": m.low and at(m.low), "to": m.low and at(m.high)} for m in mine
         ]
-        labels = [(m, _name(m, show(m.value * statement.scale)), at(m.value)) for m in mine]
+        labels = [(m, _name(m, show(m.value * scale), whose), at(m.value)) for m in mine]
         above, below = (lanes(label for label in labels if (label[0].kind in ("ours", "smaller")) is side)
                         for side in (True, False))
         heights = [max((label.lane + 1 for label in group), default=0) for group in (above, below)]
         bars.append({"drawn": drawn, "above": above, "below": below, "heights": heights})
-    better = statement.arrow or ("better →" if statement.better == "higher" else "← better")
-    said = "; ".join(f"{_name(m, show(m.value * statement.scale))}" for m in marks if m.kind != "bound")
+    alt = "; ".join(_name(m, show(m.value * scale), whose) for m in marks if m.kind != "bound")
     return render(
-        "axis.html", bars=bars, zero=place(0.0) if gap and _points(step) else None, words=statement.axis,
-        better=better, alt=f"{statement.axis}: {said}",
+        "axis.html", bars=bars, zero=place(0.0) if points else None, words=words,
+        better=arrow or ("better →" if higher else "← better"), alt=f"{words}: {alt}",
     )
 
 
-def _points(step: Step) -> bool:
-    return step.statement.better == "higher"
-
-
-def _name(mark: Mark, value: str) -> str:
+def _name(mark: Mark, value: str, whose: Mapping[str, str]) -> str:
     """ "ours tiny 0.034"; of a bound its value."""
     if mark.kind == "bound":
         return value.lstrip("+").removesuffix(".0")
-    return " ".join(word for word in (NAMES.get(mark.kind, ""), mark.name, value) if word)
+    return " ".join(word for word in (whose.get(mark.kind, ""), mark.name, value) if word)
 
 
-def scale(values: Sequence[float], log: bool):
+def scaling(values: Sequence[float], log: bool) -> Callable[[float], float]:
     """Value -> per cent of the axis, with some room at both ends."""
     turn = math.log if log else float
     low, high = turn(min(values)), turn(max(values))
@@ -148,7 +165,7 @@ def scale(values: Sequence[float], log: bool):
     return lambda value: round(100 * (turn(value) - low + room) / (high - low + 2 * room), 2)
 
 
-def writer(values: Sequence[float], log: bool, sign: bool):
+def writer(values: Sequence[float], log: bool, sign: bool) -> Callable[[float], str]:
     """How values are written: two significant digits, or as many decimals as tell them from one another."""
     if log:
         return two_digits

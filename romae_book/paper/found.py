@@ -1,0 +1,160 @@
+"""What the book found, each a sentence and a picture whose marks come from records: the page *What we found*."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..lab.runs import Runs
+from . import counts
+from .ladder import CELLS, Mark, of_setting
+from .statements import Setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A finding in a few words, a sentence more, and its picture: (kind of mark, name, setting or id of a cell).
+
+    tests/test_report.py has what must hold of the marks for each id, so that no new record makes a sentence false."""
+
+    id: str
+    title: str
+    sentence: str
+    axis: str
+    marks: tuple[tuple[str, str, Any], ...]
+    chapter: str
+    lab: str
+    better: str = "lower"
+    scale: float = 1.0
+
+
+def _of(experiment: str, preset: str, metric: str, **changes) -> Setting:
+    return Setting(experiment, preset, metric, changes)
+
+
+def _uea(preset: str, metric: str, dataset: str, **changes) -> Setting:
+    return Setting("uea", preset, metric, {"dataset": dataset, **changes})
+
+
+SERIES = {"n_train": 32_000}
+FINDINGS = (
+    Finding(
+        id="unit", title="The unit of time is part of the model.",
+        sentence="With neighbouring samples one unit apart, a small model finds sines that it loses when the whole "
+        "series is one unit long.",
+        axis="squared error on clean sines", chapter="04_units", lab="frequencies",
+        marks=(
+            ("ours", "the series is the unit", _of("frequencies", "small", "mse_clean")),
+            ("ours", "a sample is the unit", _of("frequencies", "small", "mse_clean", position_scale=99.0)),
+            ("rival", "always zero", _of("frequencies", "small", "mse_clean_zero")),
+        ),
+    ),
+    Finding(
+        id="told", title="The unit matters more than the way in which a model is told the time.",
+        sentence="Adding sines and cosines in place of rotating costs little; rotating in the wrong unit, or no "
+        "times at all, costs much more.",
+        axis="squared error on synthetic series", chapter="06_synthetic", lab="synthetic",
+        marks=(
+            ("ours", "rotated", _of("synthetic", "best", "mse_noisy", **SERIES)),
+            ("ours", "added", _of("synthetic", "best", "mse_noisy", encoding="absolute", **SERIES)),
+            ("ours", "rotated, wrong unit", _of("synthetic", "best", "mse_noisy", position_scale=1.0, **SERIES)),
+            ("ours", "no times", _of("synthetic", "best", "mse_noisy", encoding="none", lr=0.003, **SERIES)),
+            ("best", "best possible", _of("synthetic", "best", "mse_noisy_gp", **SERIES)),
+        ),
+    ),
+    Finding(
+        id="blind", title="Without [CLS] a model is blind because all tokens of the test are equal.",
+        sentence="One other recognisable token at a fixed place does what [CLS] does.",
+        axis="squared error of a position", chapter="03_cls", lab="position",
+        marks=(
+            ("ours", "equal tokens", _of("position", "paper", "mse", cls=False)),
+            ("ours", "distinct tokens", _of("position", "control", "mse")),
+            ("ours", "a token pinned at 0", _of("position", "best", "mse", cls=False, anchor="pinned")),
+        ),
+    ),
+    Finding(
+        id="pendulum", title="The pendulum's printed error may be ten times too small.",
+        sentence="Our runs come to it when we print what the authors' script prints, a hundred times the mean. "
+        "With our own settings RoMAE is ahead of every model that the paper compares with.",
+        axis="squared error, in thousandths", chapter="08_pendulum", lab="pendulum", scale=1000.0,
+        marks=(
+            ("ours", "paper's settings", _of("pendulum", "paper", "mse")),
+            ("ours", "our settings", _of("pendulum", "best", "mse")),
+            ("paper", "", "table-5-romae-mse"), ("rival", "S5", "table-5-s5-mse"),
+        ),
+    ),
+    Finding(
+        id="physionet", title="A few typing errors decide PhysioNet's squared error.",
+        sentence="Without the impossible values among the targets it is much smaller.",
+        axis="squared error on PhysioNet", chapter="07_physionet", lab="physionet",
+        marks=(
+            ("ours", "as scored", _of("physionet", "best", "mse")),
+            ("ours", "plausible targets", _of("physionet", "best", "mse_plausible")),
+            ("paper", "table", "table-7-romae-tiny-table-physionet-mse"),
+            ("paper", "text", "table-7-romae-tiny-text-of-sec-6-physionet-mse"),
+        ),
+    ),
+    Finding(
+        id="minirocket", title="Fixed convolutions and a linear classifier are a hard opponent.",
+        sentence="On Epilepsy MiniRocket names every case right, and RoMAE does not.",
+        axis="accuracy on Epilepsy", chapter="09_uea", lab="uea", better="higher",
+        marks=(
+            ("ours", "paper's settings", _uea("paper", "accuracy", "Epilepsy")),
+            ("ours", "our settings", _uea("best", "accuracy", "Epilepsy")),
+            ("rival", "MiniRocket", _uea("paper", "accuracy_minirocket", "Epilepsy")),
+            ("paper", "", "table-6-epilepsy-romae-tiny"),
+        ),
+    ),
+    Finding(
+        id="order", title="On LSST a model that is told no times at all scores as well.",
+        sentence="An accuracy there is no evidence that a model uses order.",
+        axis="accuracy on LSST", chapter="09_uea", lab="uea", better="higher",
+        marks=(
+            ("ours", "with times", _uea("best", "accuracy", "LSST")),
+            ("ours", "without", _uea("best", "accuracy", "LSST", encoding="none", lr=0.0007, pretrain_lr=0.0017)),
+            ("rival", "largest class", _uea("best", "accuracy_majority", "LSST")),
+        ),
+    ),
+    Finding(
+        id="read-out", title="On pictures it is the read-out that helps, not the missing [CLS].",
+        sentence="A small model gains as much when it keeps [CLS] and reads the mean of the patches.",
+        axis="F-score on Tiny ImageNet", chapter="11_tiny_imagenet", lab="tiny_imagenet", better="higher",
+        marks=(
+            ("ours", "read from [CLS]", _of("tiny_imagenet", "small", "f1_macro")),
+            ("ours", "mean, no [CLS]", _of("tiny_imagenet", "small", "f1_macro", cls=False, pool="mean")),
+            ("ours", "mean, with [CLS]", _of("tiny_imagenet", "small", "f1_macro", pool="mean")),
+        ),
+    ),
+)
+
+ANY_NUMBER = Finding(  # its marks are ratios of two metrics: `any_number`
+    id="any-number", title="One model serves few observations and many, if it was trained with few and many.",
+        sentence="Its twin that always saw thirty points fails with twelve, and with sixty.",
+    axis="error on spirals, times the best possible", marks=(), chapter="02_model", lab="spirals",
+)
+
+
+def marks_of(finding: Finding, runs: Runs) -> tuple[Mark, ...]:
+    """The marks of a finding; () while a record of it is missing."""
+    found = []
+    for kind, name, source in finding.marks:
+        if isinstance(source, str):
+            found.append(Mark(kind, name, CELLS[source].value))
+            continue
+        mine = of_setting(runs, source)
+        if not mine:
+            return ()
+        summary = mine.summary(source.metric)
+        found.append(Mark(kind, name, summary.mean, summary.low, summary.high))
+    return tuple(found)
+
+
+def any_number(root: Path | None = None) -> tuple[Mark, ...]:
+    """One model for few points and many: its error over the best possible, and that of one that always saw thirty."""
+    if not (found := counts.finding(root)):
+        return ()
+    few, many = found["few"], found["many"]
+    return (
+        Mark("best", "best possible", 1.0), Mark("ours", "any number, at worst", found["most"]),
+        Mark("ours", f"thirty, with {few}", found["fixed_few"]),
+        Mark("ours", f"thirty, with {many}", found["fixed_many"]),
+    )
