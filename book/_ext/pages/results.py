@@ -95,9 +95,11 @@ def found_html(root: Path | None = None) -> str:
     runs = Runs.load(root)
     lines = [(f, marks_of(f, runs)) for f in FINDINGS]
     lines.insert(2, (ANY_NUMBER, any_number(root)))
-    return render("found.html", colours=colour_css(".romae-results"), lines=[
-        (f, axis_html(marks, f.axis, higher=f.better == "higher", scale=f.scale, whose={"paper": "paper"})) for f, marks in lines if marks
-    ])
+    draw = lambda f, marks: axis_html(  # noqa: E731
+        marks, f.axis, higher=f.better == "higher", scale=f.scale, whose={"paper": "paper"}
+    )
+    pictures = [(f, draw(f, marks)) for f, marks in lines if marks]
+    return render("found.html", colours=colour_css(".romae-results"), lines=pictures)
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
