@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -12,7 +13,8 @@ from romae_lite.model import count_parameters
 def setting_values(exp: Any) -> dict[str, Any]:
     """All settings by name, and what follows from them: steps, samples seen, steps of warm-up, parameters."""
     found, samples = exp.config(), exp.training_set()
-    with torch.device("meta"):  # no memory, no time: the weights are only counted
+    # no memory, no time: the weights are only counted; data that are not here may decide the size of the head
+    with torch.device("meta"), suppress(FileNotFoundError):
         found["parameters"] = count_parameters(exp.build(0))
     if samples is None:
         return found
