@@ -18,7 +18,7 @@ import torch
 
 import romae_lite
 from romae_book.cli.commands import main, seconds
-from romae_book.experiments import experiments
+from romae_book.experiments import experiments, machine
 from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.lab import campaign, provenance, records
 from romae_book.lab import run as runs
@@ -551,8 +551,8 @@ def test_campaign_passes_over_a_run_that_lacks_something(small_campaign, monkeyp
 def test_a_baseline_whose_library_is_missing_costs_no_run(name, monkeypatch):
     """Whoever has trained for hours without scikit-learn gets the record, without the learned baseline."""
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setattr(sys.modules[f"romae_book.experiments.{name}.experiment"], "find_spec", lambda _: None)
     exp = experiments()[name].quick()
+    monkeypatch.setattr(sys.modules[f"romae_book.experiments.{name}.experiment"], "find_spec", lambda _: None)
     exp = exp.replace(n_train=40, n_test=40) if name == "elasticc" else exp.replace(patients=20)
     found = exp.compare(exp.data(0))
     assert found and not any(key.endswith(("_forest", "_boosted")) for key in found)
@@ -577,7 +577,7 @@ def test_peak_memory_is_that_of_one_run():
 def test_a_system_that_does_not_tell_its_memory_leaves_a_record(small_campaign, monkeypatch):
     """Windows has neither /proc nor a module `resource`."""
     monkeypatch.setitem(sys.modules, "resource", None)
-    monkeypatch.setattr(runs, "STATUS", Path("/nowhere"))
+    monkeypatch.setattr(machine, "STATUS", Path("/nowhere"))
     assert runs.run(Planned(experiment="spirals", preset="quick", seed=0), device="cpu").peak_memory_mb == 0
 
 
