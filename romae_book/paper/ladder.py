@@ -219,6 +219,10 @@ def comparison_words(step: Step, comparison: Comparison) -> str:
     if step.statement.sense == "size":
         return f"{name}{math.exp(gap.value):.3f} times{_ends(f'{math.exp(end):.3f}' for end in ends)}{n}"
     sign = 1 if gap.value >= 0 else -1
+    if abs(gap.value) < math.log(1.5):
+        share = lambda x: 100 * sign * (1 - math.exp(-x))  # noqa: E731
+        shown = _ends(f"{end:.1f}" for end in sorted(share(end) for end in ends))
+        return f"{name}{share(gap.value):.1f} % {'less' if sign > 0 else 'more'}{shown}{n}"
     shown = _ends(two_digits(math.exp(end)) for end in sorted(sign * end for end in ends))
     return f"{name}{two_digits(math.exp(abs(gap.value)))} times {'less' if sign > 0 else 'more'}{shown}{n}"
 
