@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     training.add_argument("--quiet", action="store_true", help="show no progress of the training")
     training.add_argument(
         "--uncommitted", action="store_true", default=bool(os.environ.get("ROMAE_UNCOMMITTED")),
-        help="record although romae_lite/ differs from its commit; such a record counts for no outcome",
+        help="record although the code differs from its commit; such a record counts for no verdict",
     )
 
     add = commands.add_parser("list", help="experiments, their presets and settings", parents=[common])
@@ -139,7 +139,7 @@ def refuse_uncommitted(options) -> None:
         raise ValueError(
             f"files of {', '.join(provenance.CODE)} differ from their commit, so nobody could repeat what is recorded "
             "now; commit first, or say --uncommitted: the commit in the record then ends in +, and it counts for no "
-            "outcome"
+            "verdict"
         )
 
 

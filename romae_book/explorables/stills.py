@@ -3,15 +3,16 @@
     python -m romae_book.explorables.stills            all of them
     python -m romae_book.explorables.stills hero uea   these
 
-Each is the live figure itself, photographed once in a browser (Playwright's; $CHROMIUM names another) and kept in
-stills/ as NAME.webp, 720 pixels wide, black on white, for either colour scheme. `sources.json` holds what each was made
-of; a test says which are out of date.
+Each is the live figure itself, photographed once in a browser ($CHROMIUM, else the chromium on the path, else
+Playwright's) and kept in stills/ as NAME.webp, 720 pixels wide, black on white, for either colour scheme.
+`sources.json` holds what each was made of; a test says which are out of date.
 """
 
 import hashlib
 import io
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def main(names: list[str]) -> None:
     STILLS.mkdir(exist_ok=True)
     made = json.loads(SOURCES.read_text()) if SOURCES.is_file() else {}
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM"), args=["--no-sandbox"])
+        path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for name in names or sorted(figures()):
             picture = photograph(browser, html(name))
             (STILLS / f"{name}.webp").write_bytes(picture)

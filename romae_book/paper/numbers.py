@@ -6,7 +6,7 @@ possible error is known the ratio of what lies above it.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from ..experiments import experiment, experiments
@@ -79,10 +79,16 @@ def one_setting(runs: Runs) -> Runs:
 
 
 def planned_command(claim: Claim) -> str:
-    """What would record the paper's protocol, or "" where this version has no such experiment."""
+    """What would record the paper's protocol, or "" where this version has no such experiment. ValueError for a claim
+    that asks for a setting which the experiment has not."""
     if claim.experiment not in experiments():
         return ""
     kind = experiment(claim.experiment)
+    if unknown := set(claim.where) - {field.name for field in fields(kind)}:
+        raise ValueError(
+            f"the claim {claim.id!r} has {min(unknown)!r}, which is neither a setting of {claim.experiment} nor "
+            "a field of Claim"
+        )
     changes = {
         preset: tuple((k, value) for k, value in claim.where.items() if getattr(kind.preset(preset), k) != value)
         for preset, tier in kind.tiers.items()
