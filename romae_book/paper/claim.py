@@ -1,8 +1,8 @@
 """What the paper reports: cells of its tables and figures.
 
-The numbers themselves stand in `paper.py` of each subject, row by row: "0.062 (0.007)" is a mean and a standard
-deviation, "?" a cell that nobody here could read. Together they make CLAIMS. `numbers` sets ours beside a cell,
-`statements` has the sentences of the paper, `rule` says when one is reproduced.
+The numbers themselves stand in a file for each subject beside this one, row by row: "0.062 (0.007)" is a mean and a
+standard deviation, "?" a cell that nobody here could read. Together they make CLAIMS. `numbers` sets ours beside a
+cell, `statements` has the sentences of the paper, `rule` says when one is reproduced.
 """
 
 import re
