@@ -61,6 +61,7 @@ serve: book  ## serve the website on http://localhost:8000
 notebooks: $(TEST_ENV)  ## execute the notebooks in place: N='notebooks/05_spirals.ipynb' for one
 	PYTHONWARNINGS=ignore $(BIN)/jupyter nbconvert --to notebook --execute --inplace --log-level=WARN \
 	  --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.timeout=1200 $(or $(N),notebooks/*.ipynb)
+	$(BIN)/jupyter nbconvert --coalesce-streams --to notebook --inplace --log-level=WARN $(or $(N),notebooks/*.ipynb)
 
 weight: book  ## what each page weighs: its HTML, the same compressed, and what comes when it is seen
 	$(BIN)/python book/_ext/weight.py $(SITE)

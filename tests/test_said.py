@@ -190,7 +190,7 @@ SAID = (
         lambda: none_of("physionet", cls=False),
     ),
     (
-        "book/what_we_found.md",
+        "book/in_detail.md",
         "Both claims are reproduced at reduced scale",
         lambda: {verdict("images"), verdict("images-level")} == {"reproduced at reduced scale"},
     ),
@@ -214,7 +214,7 @@ SAID = (
         ),
     ),
     (
-        "book/what_we_found.md",
+        "book/in_detail.md",
         "On the pendulum, whose script does the same, it makes no difference that shows.",
         lambda: no_difference("pendulum paper mse | init=normal"),
     ),
@@ -286,7 +286,7 @@ SAID = (
         lambda: apart("table-7-romae-tiny-stored-notebook-spirals-rmse") and not apart(CLEAN_INPUTS),
     ),
     (
-        "book/what_we_found.md",
+        "book/in_detail.md",
         "This reading cannot be told from the paper's cell if their model scatters as ours do;",
         lambda: not apart(CLEAN_INPUTS),
     ),
@@ -360,7 +360,7 @@ SAID = (
         ),
     ),
     (
-        "book/what_we_found.md",
+        "book/in_detail.md",
         "less in each of the four seeds that both have",
         lambda: (
             len(normal := values("position paper mse init=normal")) == 4
@@ -412,7 +412,7 @@ SAID = (
         lambda: mean("physionet small mae") > mean("physionet small mae", "mae_boosted"),
     ),
     (
-        "book/what_we_found.md",
+        "book/in_detail.md",
         "On two of five splits, typing errors make up two fifths of PhysioNet's mean squared error",
         lambda: (
             np.digitize(
@@ -678,7 +678,7 @@ SAID = (
         ),
     ),
     (
-        "book/what_we_found.md",
+        "book/in_detail.md",
         "where a series keeps the order of its points, as in their code",
         lambda: every(
             "synthetic paper mse_noisy grid=from-zero shared_seed=True",
