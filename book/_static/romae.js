@@ -88,6 +88,8 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
   const start = () => {
     const sizes = new ResizeObserver(entries => entries.forEach(watch));
     document.querySelectorAll(places.split(", ").map(place => `.bd-article ${place}`).join(", ")).forEach(box => sizes.observe(box));
+    // the sidebar's arrows are pictures: screen readers get words
+    document.querySelectorAll(".bd-links summary").forEach(arrow => arrow.setAttribute("aria-label", "Show the pages under this one"));
     // an option such as --set is not broken after its hyphens
     document.querySelectorAll(".bd-article code .pre, .bd-article figcaption code").forEach(word => {
       if (/^-\S{1,24}$/.test(word.textContent)) word.classList.add("romae-whole");
