@@ -21,6 +21,8 @@ from .model import ModelConfig, RoMAE, RoMAEPredictor, Size
 from .rope import PositionEncoding
 
 LIMIT = 2**34  # bytes; a larger file is none of ours
+LARGEST = 1e18  # of a weight: its square is a number in float32 still
+FIELDS = {"class", "config", "notes", "head"}  # of what is written beside weights
 MODEL = "model that romae_lite has saved"
 CHECKPOINT = "readable checkpoint; delete it to start afresh"
 
@@ -111,14 +113,17 @@ def load(path: Path | str) -> RoMAE | RoMAEPredictor:
     with parsing(path, MODEL):
         weights, about = read_signed(path, "romae_lite")
         for name, t in weights.items():
-            if not t.isfinite().all():
-                raise ValueError(f"{name} is not finite")
+            if not (t.is_floating_point() and (t.double().abs() <= LARGEST).all()):
+                what = f"{t.dtype}, not finite or beyond {LARGEST:g}"
+                raise ValueError(f"{name} is {what}")
         return _build(weights, about).eval()
 
 
 def _build(weights: dict[str, Tensor], about: dict) -> RoMAE | RoMAEPredictor:
     checks.kind("what it is about", about, dict)
     checks.choice("class", about["class"], ("RoMAE", "RoMAEPredictor"))
+    if unknown := set(about) - FIELDS:
+        raise ValueError(f"it holds {sorted(unknown)[0]!r}, which nobody has saved")
     settings = about["config"]
     for name in ("encoder", "decoder"):
         settings[name] = Size(**settings[name])

@@ -278,7 +278,7 @@ GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
         ({"x": [None, np.nan]}, {}, "no value is there"),
         ({"who": ["a", None]}, dict(id="who"), "who of row 1 is missing"),
         ({}, dict(unit=0.0), "unit is 0.0; it must be positive"),
-        ({"x": [1.0]}, {}, "columns of [1, 2] rows"),
+        ({"x": [1.0]}, {}, "x has 1 rows; they must agree"),
         ({}, dict(value=["x"], channel="who"), "a wide table needs no channel"),
         ({}, dict(value="when"), "value is 'when', which is the column of time"),
         ({}, dict(id="x"), "id is 'x', which is the column of value"),

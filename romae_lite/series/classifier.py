@@ -266,11 +266,16 @@ class Classifier(ClassifierMixin, Estimator):
                 raise ValueError(f"y is None, and the tokens carry no label; {hint}")
             code = X.aux["label"].cpu().numpy()
             return code >= 0, np.array(scale.labels)[code] if scale.labels else code
-        if isinstance(y, list | tuple | np.ma.MaskedArray):
+        if isinstance(y, list | tuple | np.ndarray | Tensor):
             y = checks.array("y", y)
-        names = column_or_1d(y, warn=True)
+        try:
+            names = column_or_1d(y, warn=True)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"y cannot be read: {error}") from error
         if names.shape != (n,):
             raise ValueError(f"y has shape {names.shape}; it must be ({n},)")
+        if names.dtype.kind == "S":
+            raise TypeError("y holds bytes; write the classes as text or as numbers")
         known = ~is_missing(names)
         if names.dtype == object and known.any():
             text = {isinstance(name, str) for name in names[known]}
@@ -281,6 +286,9 @@ class Classifier(ClassifierMixin, Estimator):
                 names = np.array(np.where(known, names, names[known][0]).tolist())
         check_classification_targets(names[known])
         return known, names
+
+    def _patch(self, width: int) -> int:
+        return 2 if width == 1 else width
 
     def _tokens(self, series: Series) -> Tokens:
         """Return what the model gets: from time 0, thinned where too long. Of one value
@@ -403,6 +411,8 @@ class Classifier(ClassifierMixin, Estimator):
     def _restore(cls, model: nn.Module, notes: dict) -> "Classifier":
         self = super()._restore(model, notes)
         self.classes_ = np.asarray(self.classes_)
+        if len(np.unique(self.classes_)) < len(self.classes_):
+            raise ValueError(f"its classes are {self.classes_}; they must differ")
         outputs = self.model_.head[-1].out_features
         if self.classes_.shape != (outputs,):
             raise ValueError(f"its model has {outputs} classes, not {self.classes_}")

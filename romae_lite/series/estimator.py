@@ -4,7 +4,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -99,6 +99,10 @@ class Estimator(BaseEstimator):
             positions=PositionEncoding(base=float(np.clip(base, 10, 1e5))), **settings,
         )
 
+    def _patch(self, width: int) -> int:
+        """Return how many numbers the model gets of a token with so many values."""
+        return width
+
     def _recipe(self, samples: int, steps: int) -> Recipe:
         """Return Muon for about so many steps, in whole epochs."""
         per_epoch = max(1, -(-samples // self.batch))
@@ -172,6 +176,7 @@ class Estimator(BaseEstimator):
         """Return the estimator of a file, every field of it checked."""
         self, units = cls(**notes["parameters"]), notes["standard"]
         self._check(self.SETTINGS)
+        checks.kind("channels", units["channels"], list)
         self.scale_ = Scale(
             ids=(), start=np.empty(0), unit=units["unit"],
             channels=tuple(map(str, units["channels"])), mean=units["mean"],
@@ -188,8 +193,13 @@ class Estimator(BaseEstimator):
         for name, value in self.report_.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"its report says {name} {value}")
+        for i, entry in enumerate(self.history_):
+            checks.kind(f"history_[{i}]", entry, dict)
         if type(model) is not cls.MODEL:
             raise ValueError(f"its model is a {type(model).__name__}")
+        width = self.scale_.mean[:1].size
+        if model.config.patch != self._patch(width):
+            raise ValueError(f"its model does not fit {width} values a token")
         self.model_ = model
         self.summary()  # a report that lacks something cannot be shown
         return self
@@ -228,10 +238,16 @@ def _from_tokens(X: Tokens, scale: Scale | None) -> tuple[Series, Scale]:
 
 def _from_pairs(X: Any) -> tuple[Series, Scale]:
     if isinstance(X, np.ma.MaskedArray):
-        X = X.astype(np.float64).filled(np.nan)
+        X = read_numbers("X", X)
+    if isinstance(X, Tensor):
+        X = checks.array("X", X)
     if hasattr(X, "__array__") or issparse(X):
-        X = check_array(X, ensure_all_finite="allow-nan")
+        try:
+            X = check_array(X, ensure_all_finite="allow-nan")
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"X cannot be read: {error}") from error
         X = [(np.arange(len(row)), row) for row in X]
+    checks.kind("X", X, Iterable)
     series, cut, rows, dates = [], 0, 0, None
     for i, pair in enumerate(list(X)):
         if not isinstance(pair, tuple) or len(pair) != 2:

@@ -143,7 +143,7 @@ def _read(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     t, y = t[order], y[order]
     if (count := len(np.unique(t))) < SEEN[0]:
         found = f"{count} measurements at different times"
-        raise ValueError(f"there are {found}; at least {SEEN[0]} are needed")
+        raise ValueError(f"values has {found}; at least {SEEN[0]} are needed")
     if y.min() == y.max():
         raise ValueError(f"values are all {y[0]:g}, which gives no scale")
     return t, y, at

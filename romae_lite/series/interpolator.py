@@ -89,7 +89,7 @@ class Interpolator(Estimator):
 
     SETTINGS = Estimator.SETTINGS | {"window": at_least(8), "local": a(bool | None)}
     LEARNT = Estimator.LEARNT | {
-        "local_": a(bool), "stretch_": POSITIVE,
+        "within_": POSITIVE, "local_": a(bool), "stretch_": POSITIVE,
         "shared_": real(lambda v: 0 <= v <= 1, "lie in [0, 1]"),
     }
     MODEL = RoMAE

@@ -189,8 +189,9 @@ def _columns(table: Any, roles: list[tuple[str, str]]) -> dict[str, np.ndarray]:
     for name, column in columns.items():
         if column.ndim != 1:
             raise ValueError(f"{name} has shape {column.shape}; a column is (n,)")
-    if len(rows := {len(column) for column in columns.values()}) > 1:
-        raise ValueError(f"table has columns of {sorted(rows)} rows; they must agree")
+    if len({len(column) for column in columns.values()}) > 1:
+        found = ", ".join(f"{name} has {len(c)} rows" for name, c in columns.items())
+        raise ValueError(f"{found}; they must agree")
     return columns
 
 

@@ -3,7 +3,7 @@
 import math
 import textwrap
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,7 +73,12 @@ class Scale:
 
     def __getitem__(self, rows: Any) -> "Scale":
         """Return the scale of some samples: a slice, array or tensor of numbers."""
-        rows = rows.cpu().numpy() if isinstance(rows, Tensor) else rows
+        if not isinstance(rows, slice):
+            rows = checks.array("rows", rows)
+            if rows.ndim != 1 or rows.size and rows.dtype.kind not in "iub":
+                found = f"rows has shape {rows.shape} and holds {rows.dtype}"
+                raise TypeError(f"{found}; give (M,) whole numbers, or a slice")
+            rows = rows if rows.size else rows.astype(int)
         rows = np.arange(len(self.ids))[rows]
         ids = tuple(self.ids[i] for i in rows)
         return replace(self, ids=ids, start=self.start[rows])
@@ -135,7 +140,8 @@ class Scale:
             Which, if there are several.
         """
         c = 0 if len(self.channels) == 1 else self.number(channel)
-        return np.asarray(standardised, float) * self.deviation[c] + self.mean[c]
+        numbers = read_numbers("standardised", standardised)
+        return numbers * self.deviation[c] + self.mean[c]
 
     def number(self, channel: str | None) -> int:
         """Return the number of a channel."""
@@ -297,6 +303,8 @@ def _problems(unit: float, span: float, reach: float) -> list[str]:
 
 def _list_series(times: Any) -> list[np.ndarray]:
     """Return each series as float64 (N,), without what a mask hides."""
+    checks.kind("times", times, Iterable)
+    times = checks.array("times", times) if isinstance(times, Tensor) else times
     times = times if isinstance(times, np.ndarray) else list(times)
     single = len(times) > 0 and np.ndim(times[0]) == 0
     series = []
