@@ -168,5 +168,5 @@ def test_graphs_are_recorded_where_shapes_stay(monkeypatch, cuda, still, mode):
             yield types.SimpleNamespace(is_cuda=cuda)
 
     monkeypatch.setattr(torch, "compile", lambda model, mode=None: asked.append(mode) or model)
-    fast.compiled(Anywhere(), still=still)
+    fast.compile_model(Anywhere(), still=still)
     assert asked == [mode]
