@@ -86,7 +86,7 @@ def test_a_warning_fails_the_build(root, tmp_path):
         (root / "_config.yml")
         .read_text()
         .replace("book/_static", ".")
-        .replace("local_extensions: {romae_pages: book/_ext}", "")  # which also copes with an address that is not set
+        .replace("local_extensions: {romae_pages: book/_ext}", "")
         .replace("https://address-not-set.invalid", "https://github.com/owner/name")
     )
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: page\n")

@@ -157,7 +157,8 @@ def test_pretraining_starts_from_the_weights_of_pytorch(name):
     """The authors' model for pre-training has PyTorch's own, uniform up to 1/sqrt(width), whatever the classifier's
     `init` is: the recipe of their classifier, normal of deviation 0.02, stalls it (D43)."""
     cls = experiments()[name]
-    exp = (cls.paper() if hasattr(cls, "paper") else cls.quick()).replace(encoder="tiny-shallow", decoder="tiny-shallow")
+    exp = cls.paper() if hasattr(cls, "paper") else cls.quick()
+    exp = exp.replace(encoder="tiny-shallow", decoder="tiny-shallow")
     weight = exp.autoencoder(0).encoder.stack.blocks[0].attention.qkv.weight
     bound = weight.shape[1] ** -0.5
     assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)  # 97,200 weights tell it to 0.0015
