@@ -156,3 +156,17 @@ def test_a_forced_run_goes_on_where_it_was_if_it_is_forced_again(place, monkeypa
         run(plan, force=True, stop=lambda: True)
     assert run(plan).metrics["mark"] == 2 and not any(PLANNED.checkpoint.parent.iterdir())  # who does not force it
     assert first.created <= run(plan).created
+
+
+def test_a_record_made_again_keeps_the_modes_of_its_files(place, monkeypatch):
+    mark(monkeypatch, 1)
+    place()
+    run(PLANNED, keep_weights=True)
+    mine = [PLANNED.path.with_suffix(suffix) for suffix in (".json", ".npz", ".safetensors")]
+    for path in mine:
+        path.chmod(0o640)
+    mark(monkeypatch, 2)
+    assert run(PLANNED, keep_weights=True, force=True).metrics["mark"] == 2
+    assert [path.stat().st_mode & 0o777 for path in mine] == [0o640] * 3
+    rescore(PLANNED)
+    assert [path.stat().st_mode & 0o777 for path in mine] == [0o640] * 3

@@ -128,8 +128,8 @@ class Record:
                 raise ValueError(f"metrics.{name} is {value}; it must be {limits}")
         _all_of(self.history, (dict,), "history", "dictionaries")
         for i, entry in enumerate(self.history):
-            if type(entry.get("step")) is not int:
-                raise ValueError(f"history[{i}] has no step; every entry of a learning curve has one")
+            if type(entry.get("step")) is not int or entry["step"] < 0:
+                raise ValueError(f"history[{i}] has no step from 0 on; every entry of a learning curve has one")
             for name, value in entry.items():
                 if type(value) not in ((str,) if name == "stage" else (int, float)):
                     raise TypeError(f"history[{i}].{name} is {value!r}; it must be a number")
@@ -242,6 +242,8 @@ def _naming(path: Path, what: str) -> Iterator[None]:
 def _parse(path: Path, content: bytes) -> Record:
     with _naming(path, "is not JSON: "):
         data = parse_json(content.decode())
+        if b"\\ud" in content.lower():  # half a character, which no file and no page can hold, is a ValueError
+            json.dumps(data, ensure_ascii=False).encode()
     if not isinstance(data, dict):
         raise CorruptRecord(path, f"holds a {type(data).__name__}, not a record")
     if data.get("schema", SCHEMA) != SCHEMA:

@@ -8,6 +8,7 @@ import datetime
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -216,12 +217,17 @@ def _replacing(planned: Planned) -> Iterator[None]:
     for path in beside:
         if path.exists():
             atomic_write(_old(path), path.read_bytes())
-    if record.exists():
+            shutil.copymode(path, _old(path))
+    again = record.exists()
+    if again:
         record.replace(_old(record))
     else:
         atomic_write(_old(record), b"")
     try:
         yield
+        for path in (record, *beside) if again else ():
+            if path.exists() and _old(path).exists():
+                shutil.copymode(_old(path), path)  # files that are nobody else's to read stay so
     except BaseException:
         _restore(planned)
         raise
