@@ -31,7 +31,7 @@ def test_reading_one_names_it(damaged, kind):
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["report"], 1), (["report", "spirals"], 1), (["export", "all.csv"], 1), (["verify", "--records"], 1),
+        (["report"], 0), (["report", "spirals"], 0), (["export", "all.csv"], 1), (["verify", "--records"], 1),
         (["verify"], 2), (["campaign", "spirals", "--budget", "0s"], 1),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",

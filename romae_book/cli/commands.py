@@ -211,7 +211,8 @@ def do_report(options) -> int:
     if not results_dir().exists():
         print(f"romae_lite: there is no folder {results_dir()}, so there are no records", file=sys.stderr)
     print(text)
-    return int(name_damaged(options.experiments))
+    name_damaged(options.experiments)  # named, and counted nowhere: what is printed is of the others
+    return 0
 
 
 def argument(read: Callable[[str], T]) -> Callable[[str], T]:

@@ -217,7 +217,8 @@ def comparison_words(step: Step, comparison: Comparison) -> str:
     if step.statement.better == "higher":
         return f"{name}{100 * gap.value:+.1f} points{_ends(f'{100 * end:+.1f}' for end in ends)}{n}"
     if step.statement.sense == "size":
-        return f"{name}{math.exp(gap.value):.3f} times{_ends(f'{math.exp(end):.3f}' for end in ends)}{n}"
+        ours = sorted(math.exp(-end) for end in ends)  # an advantage is of the smaller error
+        return f"{name}{math.exp(-gap.value):.3f} times{_ends(f'{end:.3f}' for end in ours)}{n}"
     sign = 1 if gap.value >= 0 else -1
     if abs(gap.value) < math.log(1.5):
         share = lambda x: 100 * sign * (1 - math.exp(-x))  # noqa: E731
