@@ -50,5 +50,5 @@ def test_one_alone_is_named_where_there_is_no_sound_record(damaged, capsys):
         if path != damaged["cut"]:
             path.rmdir() if path.is_dir() else path.unlink()
     for words in (["export", "all.csv"], ["verify"], ["verify", "--records"], ["report"]):
-        assert main(words) != 0
+        assert (main(words) == 0) is (words == ["report"])  # which is of what is there
         assert damaged["cut"].name in "".join(capsys.readouterr())
