@@ -341,7 +341,7 @@ STATEMENTS = (
         id="extrapolation", part="limits", source="Appendix B.3", chapter="05_spirals",
         title="RoMAE does not extrapolate.",
         sentence="RoMAE does not extrapolate beyond the points that it is shown.", topic="extrapolation",
-        axis="error beyond the points shown, as a multiple of that among them", arrow="worse →",
+        axis="error beyond the points shown ÷ among them", arrow="worse →",
         beside=(("best", "best possible", 1.2),),
         comparison="on spirals its error beyond the points shown is more than twice that among them", sense="less",
         times=BEYOND, words=("as large beyond them as among them", "as large among them as beyond them"),

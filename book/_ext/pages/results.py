@@ -261,7 +261,7 @@ def figure_b4(root: Path | None = None) -> str:
             name = "ours" if which == 0 else "ours, smaller"
             ax.plot(FREQUENCIES, found.mean(0), "o-", color=figures.COLOURS["blue"], mfc=fill, ms=4, lw=1.3, label=name)
         ax.set(xticks=(1, 5, 9, 12, 18, 24), ylim=(0, None))
-        ax.legend(fontsize=7, frameon=False, loc="center left")
+        ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(0.13, 0.6))
         alt = f"Squared error by frequency: the paper's grows from 9 Hz on; {len(runs) or 'no'} runs of ours."
         picture = figures.render(fig, alt)
     plt.close(fig)
