@@ -72,7 +72,7 @@ class Recipe:
     betas : pair of float
         AdamW's.
     weight_decay : float
-        Decoupled, but for "sgd"; at most 1 / lr.
+        Decoupled, except for "sgd"; at most 1 / lr.
     clip : float or None
         Largest gradient norm.
     precision : {"fp32", "bf16", "auto"}

@@ -78,7 +78,7 @@ def runs(words: str) -> tuple[str, Runs]:
 
 def recorded(words: str) -> str:
     """ "spirals best rmse_clean epochs=250" -> mean [interval] and n of a metric, over the records of a preset whose
-    settings are those of the preset but for the ones named."""
+    settings are those of the preset, except the ones named."""
     metric, found = runs(words)
     if not (found.having(metric)):
         return MISSING

@@ -1,8 +1,9 @@
 """Light curves that were measured, or simulated for a public challenge: readers, and one form for all of them.
 
 Every survey becomes `Curves`: times, values and their stated errors by band, one object after the other, with a label
-each. What must not be an input (periods, redshifts, positions, marks that people made) is not in it, but for `period`
-of the RR Lyrae, which the figures show. `load` reads what `data_scripts/lightcurves.py` prepared, or the source itself.
+each. What must not be an input (periods, redshifts, positions, marks that people made) is left out. Only the RR Lyrae
+keep their `period`: the figures show it. `load` reads what `data_scripts/lightcurves.py` prepared, or the source
+itself.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """The patient explorable: a record in intensive care, more or less of it hidden, and what is predicted there.
 
-Everything drawn was computed by a model beforehand (`PhysioNet.arrays`), but for the straight lines, which the page
+Everything drawn was computed by a model beforehand (`PhysioNet.arrays`), except the straight lines, which the page
 draws itself.
 """
 
