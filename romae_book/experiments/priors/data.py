@@ -214,10 +214,10 @@ def draw(count: int, n: int, rng: np.random.Generator) -> Tokens:
     """`count` series of n seen points, in front, and 24 asked ones, behind; in units in which the seen values have mean
     0 and deviation 1.
 
-    Tokens: values (count, n + 24, 1), measurements everywhere; positions (count, n + 24, 1). aux: error (count, n + 24), the
-    stated deviation of a seen measurement, 0 where none is stated; kind and style (count,), into KINDS and NOISES;
-    for each question (count, 24): mean and variance, what is best to say of a measurement; noise, the part of the
-    variance that no curve explains.
+    Tokens: values (count, n + 24, 1), measurements everywhere; positions (count, n + 24, 1). aux: error
+    (count, n + 24), stated deviations of seen measurements, 0 where none is stated; kind and style (count,), into KINDS
+    and NOISES; for each question (count, 24): mean and variance, what is best to say of a measurement; noise, the part
+    of the variance that no curve explains.
     """
     t = np.concatenate(times(count, n, rng), axis=1)
     u = np.clip(t / t[:, n - 1 : n], -0.2, 1.2)
