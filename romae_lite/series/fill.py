@@ -114,7 +114,7 @@ def fill_each(
             seen = slice(start, start + WINDOW)
             if len(asked):
                 at_ = np.asarray(at, float)[asked]
-                window = (t[seen], y[seen], at_, e[seen], y.std())
+                window = (t[seen], y[seen], at_, e[seen], np.std(values))
                 jobs.append((answers[-1], asked, window))
     jobs.sort(key=lambda job: (len(job[2][0]), len(job[1])))  # like beside like
     while jobs:
@@ -158,10 +158,13 @@ def windows(count: int) -> list[tuple[int, int, int]]:
 
 
 def smallest_step(values: np.ndarray) -> float:
-    """Smallest difference of two values, but for rounding: that of their digits."""
-    steps = np.diff(np.unique(values))
-    steps = steps[steps > 1e-9 * np.abs(values).max()]
-    return float(steps.min()) if len(steps) else 0.0
+    """Smallest difference of two values, where values repeat: they are rounded to it.
+
+    0 where none repeats. Differences in the last digits of float64 count as none.
+    """
+    steps = np.diff(np.sort(values))
+    same = steps <= 1e-9 * np.abs(values).max()
+    return float(steps[~same].min()) if same.any() and not same.all() else 0.0
 
 
 # The network
