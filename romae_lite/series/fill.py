@@ -309,7 +309,8 @@ def _read(times, values, error, at) -> tuple[np.ndarray, ...]:
         if other.shape != y.shape:
             raise ValueError(f"{name} has {len(other)} entries, values has {len(y)}")
     if (e < 0).any():
-        raise ValueError(f"error is {e[e < 0][0]:g} in row {(e < 0).argmax()}")
+        row = int((e < 0).argmax())
+        raise ValueError(f"error is {e[row]:g} in row {row}; it must be 0 or more")
     at, asked_dates = to_seconds("at", at)
     check_dates("at", asked_dates, "times", dates)
     check_zone("at", places, "times", zoned)
