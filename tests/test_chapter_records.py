@@ -35,7 +35,6 @@ def of_position():
 def of_frequencies():
     by_scale = frequencies.by_scale()
     yield from (frequencies.findings(by_scale), frequencies.table_of_scales(by_scale))
-    yield from (frequencies.table_of_changes(), frequencies.table_of_repeats(by_scale))
 
 
 def of_spirals():

@@ -106,20 +106,16 @@ def test_position_setups_and_scores():
 # -- 04 --------------------------------------------------------------------------------------------------------------
 
 
-def test_frequencies_errors_by_scale_and_frequency():
-    groups = {1.0: [run(mse_clean=0.4), run(mse_clean=0.2)], 99.0: [run(mse_clean=0.01)]}
-    (ax,) = frequencies.error_by_scale(groups, 0.001, 0.5).axes
-    assert [line.get_ydata().tolist() for line in ax.lines[:2]] == [[0.4, 0.2], [0.01]]
-    assert ax.lines[2].get_xydata().tolist() == [[1, pytest.approx(0.3)], [99, 0.01]]
-    assert level(ax, ORANGE) == [0.001] and level(ax, INK) == [0.5]
+def test_frequencies_neighbours_and_errors_by_frequency():
     near, squeezed = frequencies.neighbours(np.array([1.0, 0.1])).axes[0].lines
     assert near.get_ydata() == pytest.approx([2 * np.sin(0.5), 2 * np.sin(0.05)], rel=1e-6)
     assert squeezed.get_ydata() == pytest.approx(near.get_ydata() / 100, rel=0.05)
     metrics = {f"mse_clean_{f}hz{who}": f + i for f in range(50) for i, who in enumerate(("", "_harmonic", "_zero"))}
     history = [{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0, "valid_mse_clean": 0.5}]
-    left, right = frequencies.live_run(history, metrics, metrics, 99.0).axes
+    others = {1.0: [run(**{name: 9.0 for name in metrics}), run(**{name: 7.0 for name in metrics})]}
+    left, right = frequencies.live_run(history, metrics, metrics, 99.0, others).axes
     assert [line.get_xydata().tolist() for line in left.lines] == [[[1, 2], [2, 1]], [[2, 0.5]]]
-    assert [line.get_ydata()[3] for line in right.lines] == [3, 4, 5]
+    assert [line.get_ydata()[3] for line in right.lines] == [8, 3, 4, 5]
 
 
 # -- 05 --------------------------------------------------------------------------------------------------------------
