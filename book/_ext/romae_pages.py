@@ -26,6 +26,7 @@ from pathlib import Path
 import yaml
 from docutils import nodes
 from sphinx.errors import SphinxError
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -219,6 +220,14 @@ class ChaptersDirective(Generated):
         return [container]
 
 
+def name_damaged_records(app):
+    """Roles and figures leave out what is damaged; a warning names each file, and ends a build with -W."""
+    from romae_book.lab.records import load_all
+
+    for path, reason in load_all().problems:
+        logging.getLogger(__name__).warning("%s/%s is not used: %s", path.parent.name, path.name, reason)
+
+
 def results_as_csv(app, error):
     """All records as one table beside the pages, which link to it."""
     if error is None and app.builder.format == "html":
@@ -285,6 +294,7 @@ def setup(app):
     app.setup_extension("address")
     app.setup_extension("redirects")
     app.setup_extension("lighter")
+    app.connect("builder-inited", name_damaged_records)
     app.connect("env-get-outdated", outdated)
     app.connect("build-finished", results_as_csv)
     app.connect("html-page-context", page_assets)

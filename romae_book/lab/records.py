@@ -38,7 +38,7 @@ TIERS = (
 )
 ARRAYS_LIMIT = 200_000  # bytes: the arrays are committed beside the records
 FILE_LIMIT = 10_000_000  # bytes: a larger file is none of ours
-DEVIATIONS = 50  # book/deviations.md has D1 to D50
+DEVIATIONS = 50  # book/deviations.md has D1 to D50; tests/test_damage.py compares
 PRECISIONS = ("fp32", "bf16")
 NEVER_NEGATIVE = ("mse", "rmse", "mae", "parameters")  # first words of metrics
 SHARES = ("accuracy", "f1")  # those that lie in [0, 1]

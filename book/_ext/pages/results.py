@@ -15,18 +15,17 @@ import numpy as np
 
 from romae_book import figures
 from romae_book.experiments import experiment, experiments
-from romae_book.lab.records import load_all, results_dir
+from romae_book.lab.records import results_dir
 from romae_book.lab.runs import Runs, runs_of
 from romae_book.lab.summary import decimals_for, fixed
 from romae_book.palette import colour_css
 from romae_book.paper import numbers
 from romae_book.paper.found import ANY_NUMBER, FINDINGS, any_number, marks_of
 from romae_book.paper.ladder import CELLS, Mark, Step, comparison_words, ladder, of_setting, repeated, two_digits
-from romae_book.paper.report import problem_lines
 from romae_book.paper.rule import VERDICTS
 from romae_book.paper.statements import PROMISES, TRAININGS
 
-from .templates import render
+from .templates import render, render_records
 
 CLASS = dict(zip(VERDICTS, ("yes", "reduced", "no", "open"), strict=True))
 SHORT = dict(zip(VERDICTS, ("reproduced", "reproduced at reduced scale", "not reproduced", "not tested"), strict=True))
@@ -41,14 +40,14 @@ def results_html(root: Path | None = None) -> str:
     steps = ladder(root)
     by_id = {step.statement.id: step for step in steps}
     rows = {row.claim.id: row for row in numbers.rows(root)}
-    return render(
-        "results.html", colours=colour_css(".romae-results"), verdicts=CLASS, short=SHORT,
+    return render_records(
+        "results.html", root, colours=colour_css(".romae-results"), verdicts=CLASS, short=SHORT,
         counts=[(word, CLASS[word], n) for word in VERDICTS if (n := sum(s.verdict == word for s in steps))],
         whole=len(steps), repeated=repeated(root), trainings=_trainings(root), together=_together(steps),
         pending=[step for step in steps if step.verdict == "not tested"],
         promises=[(text, [(word, by_id[name]) for name, word in names.items()]) for text, names in PROMISES],
         lines=[_line(step, rows, root) for step in sorted(steps, key=lambda step: VERDICTS.index(step.verdict))],
-        more=_more(rows, root), problems=problem_lines(load_all(root), root),
+        more=_more(rows, root),
     )
 
 
@@ -124,7 +123,7 @@ def found_html(root: Path | None = None) -> str:
         marks, f.axis, higher=f.better == "higher", scale=f.scale, whose={"paper": "paper"}
     )
     pictures = [(f, draw(f, marks)) for f, marks in lines if marks]
-    return render("found.html", colours=colour_css(".romae-results"), lines=pictures)
+    return render_records("found.html", root, colours=colour_css(".romae-results"), lines=pictures)
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
