@@ -12,6 +12,7 @@ from typing import Any
 from ..experiments import experiment
 from ..experiments.base import Experiment
 from ..experiments.uea.data import SETS
+from ..lab.planned import Planned
 from .claims import CLAIMS
 from .position import DRAW, WIDTH
 
@@ -30,6 +31,15 @@ class Setting:
     @cached_property
     def built(self) -> Experiment:
         return experiment(self.experiment).preset(self.preset).replace(**self.changes)
+
+    def plans(self, seeds: int) -> list[Planned]:
+        """Its runs of seeds 0 to seeds - 1, named by what differs from the preset."""
+        preset = experiment(self.experiment).preset(self.preset)
+        changes = tuple((k, v) for k, v in self.changes.items() if getattr(preset, k) != v)
+        return [
+            Planned(experiment=self.experiment, preset=self.preset, seed=seed, overrides=changes)
+            for seed in range(seeds)
+        ]
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,7 @@ class Statement:
     by_construction: bool = False  # the input leaves no other outcome
     cells: tuple[str, ...] = ()  # the paper's numbers that belong to it
     needs: str = ""  # what it would take to test what is not tested
+    gpu_minutes: float = 60.0  # of a large GPU for a run by the paper's protocol, estimated
     remark: str = ""  # what a reader of the verdict has to know
     aside: str = ""  # the same in three words, beside the verdict
     topic: str  # what it is about, in a word or two
@@ -188,7 +199,7 @@ STATEMENTS = (
         reduced=(
             Piece("", _images("small", **PATCHES), _images("small", **WITH_CLS), NO_CLS, CLS, paired=True),
         ),
-        smaller=PICTURES, cells=(NO_CLS, CLS), needs="six runs of about four hours of a large GPU",
+        smaller=PICTURES, cells=(NO_CLS, CLS), needs="six runs of about four hours of a large GPU", gpu_minutes=240.0,
         remark="The two differ in what is read out as well: without [CLS] the mean of the patches. Keeping [CLS] and "
         "reading that mean gains as much, so it is the read-out that helps (chapter 11).",
     ),
@@ -201,7 +212,7 @@ STATEMENTS = (
         better="higher",
         pieces=(Piece("", _images("paper", **WITH_CLS), _images("paper", **ADDED), CLS, ABSOLUTE, paired=True),),
         reduced=(Piece("", _images("small", **WITH_CLS), _images("small", **ADDED), CLS, ABSOLUTE, paired=True),),
-        smaller=PICTURES, cells=(CLS, ABSOLUTE), needs="six runs of about four hours of a large GPU",
+        smaller=PICTURES, cells=(CLS, ABSOLUTE), needs="six runs of about four hours of a large GPU", gpu_minutes=240.0,
     ),
     Statement(
         id="audio", part="image and audio", source="Table 3", chapter="12_esc50",
@@ -214,7 +225,7 @@ STATEMENTS = (
             _sounds("LibriSpeech", "librispeech", "librispeech"),
             _sounds("AudioSet-20k", "audioset20k", "audioset-20k"),
         ),
-        cells=_cells("table-3-"), needs="LibriSpeech or AudioSet-20k, and hours of a GPU",
+        cells=_cells("table-3-"), needs="LibriSpeech or AudioSet-20k, and hours of a GPU", gpu_minutes=240.0,
     ),
     Statement(
         id="interpolation", part="irregular series", source="Section 5.5, Table 7", chapter="06_synthetic",
@@ -238,6 +249,7 @@ STATEMENTS = (
         ),
         cells=_cells("table-7-"),
         needs="the paper's settings on HeTVAE's grid of times: a quarter of an hour of a CPU core a run",
+        gpu_minutes=3.0,
         remark="The picture has HeTVAE's times, the table the paper's. The best possible error is not the same on "
         "the two. "
         "The paper sets its error on its own times beside HeTVAE's on others.",
@@ -292,6 +304,7 @@ STATEMENTS = (
             for size in ("tiny-shallow", "tiny")
         ),
         cells=_cells("table-4-"), needs="the data set (tens of gigabytes), and some ten hours of an H100 a run",
+        gpu_minutes=600.0,
         remark="Table 4 does not say on which points. The authors' README calls its numbers with the alert mask the "
         "closer comparison with ATAT.",
     ),
@@ -314,6 +327,7 @@ STATEMENTS = (
         remark="Not decided: our small runs (hollow) do not show it. Their error is about the same from 3 Hz on. They "
         "had a smaller model and a fraction of the paper's training.",
         cells=_cells("app-b-4-"), needs="two to three minutes of an H100 a run, or sixteen hours of a CPU core",
+        gpu_minutes=3.0,
     ),
     Statement(
         id="speed", part="limits", source="Appendix B.2, Table 9", chapter="13_speed",
@@ -335,6 +349,7 @@ STATEMENTS = (
                   cell="table-9-rope-continuous-relative-speed"),
         ),
         smaller="one CPU core in place of a GPU", cells=_cells("table-9-"), needs="a quarter of an hour of a GPU",
+        gpu_minutes=5.0,
         remark="A cost of this kind belongs to an implementation and a card.",
     ),
     Statement(
