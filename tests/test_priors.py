@@ -351,7 +351,7 @@ def test_windows_answer_for_every_point_once(count):
     for start, first, last in found:
         owners[first:last] += 1
         assert 0 <= start <= first < last <= min(start + WINDOW, count)
-        edge = min(count, WINDOW) // 3  # what answers lies a third of the window from its ends, where the series goes on
+        edge = min(count, WINDOW) // 3  # what answers lies a third of the window from an end where the series goes on
         assert start == 0 or first - start >= edge
         assert start + WINDOW >= count or start + WINDOW - last >= edge
     assert (owners == 1).all()

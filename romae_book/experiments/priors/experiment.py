@@ -7,8 +7,9 @@ Processes (Garnelo et al. 2018) and Prior-data Fitted Networks (Mueller et al. 2
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from romae_lite.model import BANDS
 from romae_lite.series.fill import INPUTS, View, filling_loss, look, predict
 from romae_lite.tokens import Tokens
+from romae_lite.training import fit, mix_seed
 
 from ..base import Masked, Splits, numpy_rng, setting
 from . import rivals
@@ -41,10 +43,11 @@ class Priors(Masked):
 
     epochs: int = setting(1, "passes over the training set", low=1)
     batch: int = setting(32, f"samples per step; a divisor of {BLOCK}", low=1)
-    lr: float = setting(2e-2, "peak learning rate", low=1e-12, high=10)
+    lr: float = setting(6e-3, "peak learning rate", low=1e-12, high=10)
     optimizer: str = setting("muon", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
-    warmup_share: float = setting(0.01, "share of the steps in which the learning rate warms up", low=0, high=1)
-    n_train: int = setting(640_000, "training series", low=2)
+    warmup_share: float = setting(0.02, "share of the steps in which the learning rate warms up", low=0, high=1)
+    n_train: int = setting(512_000, "training series", low=2)
+    more: int = setting(0, "training series of a second round, from half the learning rate; 0: none", low=0, was=0)
     n_valid: int = setting(300, "validation series, for choosing settings", low=1)
     n_test: int = setting(4000, "test series", low=1)
     encoder: str = setting("48x3x3x112", "size of the encoder")
@@ -60,7 +63,7 @@ class Priors(Masked):
     @classmethod
     def page(cls) -> "Priors":
         """The model that the package ships as "filler", and that runs in the page: settings chosen on validation."""
-        return cls()
+        return cls(more=320_000)
 
     @classmethod
     def quick(cls) -> "Priors":
@@ -88,6 +91,30 @@ class Priors(Masked):
         nn.init.zeros_(model.head[-1].weight)
         nn.init.zeros_(model.head[-1].bias)
         return model
+
+    def checkpoints(self, path: Path) -> tuple[Path, ...]:
+        return path, path.with_suffix(".first.safetensors")
+
+    def train(
+        self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options
+    ) -> tuple[nn.Module, list[dict]]:
+        """One round, or two: the second goes on with new series, from half the learning rate to 0 once more."""
+        model, history = self.build(seed), []
+        last, first = (None, None) if checkpoint is None else self.checkpoints(checkpoint)
+        settings = {name: value for name, value in self.config().items() if name != "more"}
+        rounds = [(data.train, self.lr, first if self.more else last)]
+        if self.more:
+            rounds.append((Stream(self.more, mix_seed(seed, 1)), self.lr / 2, last))
+        for train, lr, place in rounds:
+            found = fit(
+                self.trained_form(model), train, self.loss, replace(self.recipe(len(train)), lr=lr), seed=seed,
+                validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
+                checkpoint=place, log=log, settings=settings,
+                order=lambda generator, train=train: self.order(train, self.batch, generator), **options,
+            )
+            before = {name: history[-1][name] if history else 0 for name in ("epoch", "step", "seconds")}
+            history += [entry | {name: entry[name] + done for name, done in before.items()} for entry in found]
+        return model, history
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         """Expected negative log-likelihood of a measurement at the asked points, in nats.

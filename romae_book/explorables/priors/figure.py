@@ -5,7 +5,6 @@ import numpy as np
 
 from romae_lite import zoo
 from romae_lite.model import RoMAE, count_parameters
-
 from romae_lite.series.fill import FLOOR, LEAST
 
 from ...experiments.priors.rivals import GRID
@@ -40,7 +39,8 @@ def payload(model: RoMAE) -> dict:
     """What the page needs, as JSON: the model, examples, and the grid of kernels."""
     kinds = dict.fromkeys(kernel.kind for kernel in GRID)
     return {
-        "model": packed(model), "examples": examples(), "seen": [LEAST, MOST], "floor": FLOOR, "curve": CURVE, "seed": 1,
+        "model": packed(model), "examples": examples(), "seen": [LEAST, MOST], "floor": FLOOR, "curve": CURVE,
+        "seed": 1,
         "grid": [[kind, list(dict.fromkeys(k.length for k in GRID if k.kind == kind))] for kind in kinds],
         "noises": list(dict.fromkeys(kernel.noise for kernel in GRID)),
     }
