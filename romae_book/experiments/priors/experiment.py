@@ -46,7 +46,7 @@ class Priors(Masked):
     lr: float = setting(6e-3, "peak learning rate", low=1e-12, high=10)
     optimizer: str = setting("muon", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     warmup_share: float = setting(0.02, "share of the steps in which the learning rate warms up", low=0, high=1)
-    n_train: int = setting(512_000, "training series", low=2)
+    n_train: int = setting(256_000, "training series", low=2)
     more: int = setting(0, "training series of a second round, from half the learning rate; 0: none", low=0, was=0)
     n_valid: int = setting(300, "validation series, for choosing settings", low=1)
     n_test: int = setting(4000, "test series", low=1)
@@ -63,7 +63,7 @@ class Priors(Masked):
     @classmethod
     def page(cls) -> "Priors":
         """The model that the package ships as "filler", and that runs in the page: settings chosen on validation."""
-        return cls(more=320_000)
+        return cls(more=384_000)
 
     @classmethod
     def quick(cls) -> "Priors":
