@@ -40,10 +40,14 @@ def copy_for_nbval(source: Path, target: Path, settings: dict) -> None:
     nbformat.write(notebook, target)
 
 
+# pytest, but without the grammar that conftest.py leaves out too
+PYTEST = "import sys; sys.modules['rfc3987_syntax'] = None; import pytest; sys.exit(pytest.main())"
+
+
 def nbval(notebook: Path, environment: dict | None = None) -> subprocess.CompletedProcess:
     """Every cell runs without an error, and those that are marked print what they printed."""
     command = [
-        sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", notebook.parent, "-p", "no:cacheprovider",
+        sys.executable, "-c", PYTEST, "-q", "-c", os.devnull, "--rootdir", notebook.parent, "-p", "no:cacheprovider",
         "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=600", notebook,
     ]
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
