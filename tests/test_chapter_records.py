@@ -39,8 +39,7 @@ def of_frequencies():
 
 def of_spirals():
     by_table, best = runs_of(Spirals.paper()), runs_of(Spirals.best())
-    yield spirals.findings(by_table, runs_of(Spirals.best().replace(n_train=200, epochs=250)), best)
-    yield from (spirals.table_by_count(by_table, best), spirals.table_of_changes())
+    yield spirals.findings(by_table, best)
 
 
 def of_synthetic():

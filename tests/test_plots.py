@@ -18,7 +18,6 @@ from romae_book.experiments.position import plots as position
 from romae_book.experiments.speed import plots as speed
 from romae_book.experiments.speed.measures import PARTS
 from romae_book.experiments.spirals import plots as spirals
-from romae_book.experiments.spirals import rivals
 from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.experiments.synthetic import plots as synthetic
 from romae_book.experiments.synthetic.data import GRIDS
@@ -121,11 +120,12 @@ def test_frequencies_neighbours_and_errors_by_frequency():
 # -- 05 --------------------------------------------------------------------------------------------------------------
 
 
-def test_spirals_errors_examples_and_histories():
+def test_spirals_errors_examples_and_counts():
     floors = {"rmse_clean_bayes": 0.015, "rmse_clean_lstsq": 0.02}
     papers, ours = [run(rmse_clean=0.03, **floors), run(rmse_clean=0.04, **floors)], [run(rmse_clean=0.016)]
-    (ax,) = spirals.errors({"paper's": papers, "nothing yet": [], "ours": ours}, 0.0183).axes
-    assert marks(ax) == [[0.03, 0.04], [0.016]] and labels(ax) == ["paper's", "ours"]
+    (ax,) = spirals.errors({"paper's": papers, "nothing yet": [], "ours": ours}, 0.0183, 0.9).axes
+    assert marks(ax)[:2] == [[0.03, 0.04], [0.016]] and labels(ax) == ["paper's", "ours", "your run"]
+    assert sum(0.9 in line.get_xdata() for line in ax.lines) == 1
     assert [line.get_markerfacecolor() for line in ax.lines[:2]] == [BLUE, "none"]
     assert (level(ax, ORANGE), level(ax, GREEN), level(ax, PURPLE)) == ([0.015], [0.02], [0.0183])
 
@@ -136,17 +136,10 @@ def test_spirals_errors_examples_and_histories():
         assert np.allclose(clean, test.aux["clean"][i])
         assert np.allclose(hidden, test.values[i][test.aux["hidden"][i]]) and len(hidden) + len(seen) == 75
 
-    runs = [run(config={"n_train": 200}, history=[{"epoch": 5, "valid_rmse_clean": 0.3}])]
-    (ax,) = spirals.error_by_spirals_shown(runs, [], 0.02).axes
-    assert ax.lines[0].get_xydata().tolist() == [[1, 0.3]] and level(ax, ORANGE) == [0.02]
-
-
-def test_the_best_on_validation_spirals_is_that_of_their_seeds():
-    valid = Spirals.paper().data(3).valid
-    best = rivals.bayes(valid.positions[..., 0].numpy(), valid.values.double().numpy(), ~valid.aux["hidden"].numpy())
-    expected = (best - valid.aux["clean"].numpy())[valid.aux["hidden"].numpy()]
-    found = spirals.best_on_validation([run(seed=3), run(seed=3)])
-    assert found == pytest.approx(np.sqrt(np.mean(expected**2))) and spirals.best_on_validation([]) is None
+    ratios = {"thirty": {12: 8.0, 30: 1.5}, "ours": {12: 4.0, 30: 1.2}, "any": {12: 1.1, 30: 1.1}}
+    (ax,) = spirals.error_by_count(ratios).axes
+    assert [line.get_ydata().tolist() for line in ax.lines[:3]] == [[8.0, 1.5], [4.0, 1.2], [1.1, 1.1]]
+    assert level(ax, ORANGE) == [1]
 
 
 # -- 06 --------------------------------------------------------------------------------------------------------------
