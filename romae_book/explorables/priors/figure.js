@@ -83,10 +83,11 @@ function explorable(root, data, kit) {
   function example(i) {
     points = data.examples[i].points.map(([t, v]) => ({t, v}));
     truth = null;
-    begin(data.examples[i].name);
+    begin(data.examples[i].name, data.examples[i].about);
   }
-  function begin(name) {
+  function begin(name, about = "") {
     what = name;
+    why.textContent = about;
     chosen = 0;
     const t = points.map(p => p.t), v = points.map(p => p.v), [a, b] = [Math.min(...t), Math.max(...t)],
       [c, d] = [Math.min(...v), Math.max(...v)];
@@ -209,9 +210,9 @@ function explorable(root, data, kit) {
   const area = kit.el("textarea", {"aria-label": "Points, a line each: time, value", spellcheck: "false"}),
     said = kit.el("output", {class: "fs-said", "aria-live": "polite"});
   const use = kit.button("use these points", {class: "romae-button"}, () => take(area.value.split("\n")));
-  const facts = kit.el("p", {class: "fs-facts"}), legend = kit.el("div", {class: "fs-legend"});
+  const why = kit.el("p", {class: "fs-why"}), facts = kit.el("p", {class: "fs-facts"}), legend = kit.el("div", {class: "fs-legend"});
   const row = (...nodes) => kit.el("div", {class: "romae-row"}, ...nodes);
-  root.append(row(examples.node, kind.node, fresh), plot, legend, facts, row(asks.node),
+  root.append(row(examples.node, kind.node, fresh), plot, legend, why, facts, row(asks.node),
     row(which.node, add, remove, clear),
     kit.el("details", {class: "fs-paste"}, kit.el("summary", {}, "paste your own: a line each, time and value"), area,
       row(use), said));
@@ -245,7 +246,7 @@ function explorable(root, data, kit) {
   }
   function changed(keep = false) {
     if (!keep) truth = null;
-    examples.input.value = "";
+    examples.input.value = why.textContent = "";
     chosen = kit.clamp(chosen, 0, Math.max(0, points.length - 1));
     write();
     update();
