@@ -47,7 +47,7 @@ class Priors(Masked):
     optimizer: str = setting("muon", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     warmup_share: float = setting(0.02, "share of the steps in which the learning rate warms up", low=0, high=1)
     n_train: int = setting(256_000, "training series", low=2)
-    more: int = setting(0, "training series of a second round, from half the learning rate; 0: none", low=0, was=0)
+    rounds: int = setting(1, "of training, each with new series and from half the learning rate", low=1, was=1)
     n_valid: int = setting(300, "validation series, for choosing settings", low=1)
     n_test: int = setting(4000, "test series", low=1)
     encoder: str = setting("48x3x3x112", "size of the encoder")
@@ -63,7 +63,7 @@ class Priors(Masked):
     @classmethod
     def page(cls) -> "Priors":
         """The model that the package ships as "filler", and that runs in the page: settings chosen on validation."""
-        return cls(more=384_000)
+        return cls(rounds=3)
 
     @classmethod
     def quick(cls) -> "Priors":
@@ -93,23 +93,20 @@ class Priors(Masked):
         return model
 
     def checkpoints(self, path: Path) -> tuple[Path, ...]:
-        return path, path.with_suffix(".first.safetensors")
+        return path, *(path.with_suffix(f".{k}.safetensors") for k in range(self.rounds - 1, 0, -1))
 
     def train(
         self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options
     ) -> tuple[nn.Module, list[dict]]:
-        """One round, or two: the second goes on with new series, from half the learning rate to 0 once more."""
+        """In rounds: each goes on with new series, from half the learning rate of the one before to 0 once more."""
         model, history = self.build(seed), []
-        last, first = (None, None) if checkpoint is None else self.checkpoints(checkpoint)
-        settings = {name: value for name, value in self.config().items() if name != "more"}
-        rounds = [(data.train, self.lr, first if self.more else last)]
-        if self.more:
-            rounds.append((Stream(self.more, mix_seed(seed, 1)), self.lr / 2, last))
-        for train, lr, place in rounds:
+        settings = {name: value for name, value in self.config().items() if name != "rounds"}
+        for k in range(self.rounds):
+            train = Stream(self.n_train, mix_seed(seed, k)) if k else data.train
             found = fit(
-                self.trained_form(model), train, self.loss, replace(self.recipe(len(train)), lr=lr), seed=seed,
-                validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
-                checkpoint=place, log=log, settings=settings,
+                self.trained_form(model), train, self.loss, replace(self.recipe(len(train)), lr=self.lr / 2**k),
+                seed=seed, validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
+                checkpoint=checkpoint and self.checkpoints(checkpoint)[self.rounds - 1 - k], log=log, settings=settings,
                 order=lambda generator, train=train: self.order(train, self.batch, generator), **options,
             )
             before = {name: history[-1][name] if history else 0 for name in ("epoch", "step", "seconds")}
