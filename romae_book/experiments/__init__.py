@@ -20,10 +20,11 @@ def experiments() -> dict[str, type]:
     from .synthetic.experiment import Synthetic
     from .tiny_imagenet.experiment import TinyImageNet
     from .uea.experiment import UEA
+    from .waves.experiment import Waves
 
     found = (
         Position, PositionRange, Frequencies, Sizes, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC,
-        LightCurves, TinyImageNet, ESC50, Speed, Priors,
+        LightCurves, TinyImageNet, ESC50, Speed, Priors, Waves,
     )
     return {cls.name: cls for cls in sorted(found, key=lambda cls: (cls.chapter, cls.name))}
 
