@@ -73,7 +73,7 @@ def check(page, data: dict) -> dict:
 def test_page_agrees_with_pytorch_and_numpy(visit):  # noqa: F811
     shown = made()
     page = visit(shown.html())
-    assert check(page, shown.data)["what"] == "a wave with a gap"
+    assert check(page, shown.data)["what"] == "a burst, then quiet"
     page.get_by_label("Ask at").press("End")
     check(page, shown.data)
     for i in range(1, len(shown.data["examples"])):

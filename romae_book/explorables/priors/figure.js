@@ -2,7 +2,8 @@
 // process.
 function explorable(root, data, kit) {
   const net = romae.load(data.model), announce = kit.announcer(root), [least, most] = data.seen, z95 = 1.959964;
-  let points = [], chosen = 0, ask = 0, seed = data.seed, truth = null, now = null, box = null, width = 0, what = "";
+  let points = [], chosen = 0, ask = 0, seed = data.seed, truth = null, curve = null, now = null, box = null, width = 0,
+    what = "";
 
   // --- Gaussian processes, as romae_book.experiments.priors.data and .rivals have them -------------------------------
   const kernels = {
@@ -77,12 +78,14 @@ function explorable(root, data, kit) {
       z = all.map(gauss);
     const f = all.map((_, i) => romae.dot(L[i], 0, z, 0, i + 1));
     points = t.map((at, i) => ({t: at, v: f[i] + noise * gauss()}));
-    truth = {terms, noise, curve: grid.map((at, i) => [at, f[n + i]])};
+    truth = {terms, noise};
+    curve = grid.map((at, i) => [at, f[n + i]]);
     begin(`a ${NAMES[kind]} series`);
   }
   function example(i) {
     points = data.examples[i].points.map(([t, v]) => ({t, v}));
     truth = null;
+    curve = data.examples[i].curve;
     begin(data.examples[i].name, data.examples[i].about);
   }
   function begin(name, about = "") {
@@ -237,7 +240,7 @@ function explorable(root, data, kit) {
     const times = new Set(found.map(p => p.t)).size;
     if (times < fewest) return complain(`There are ${times} different times; at least ${fewest} are needed.`);
     points = found;
-    truth = null;
+    truth = curve = null;
     examples.input.value = "";
     begin("your points");
     said.textContent = `${found.length} points taken.`;
@@ -245,7 +248,7 @@ function explorable(root, data, kit) {
     update();
   }
   function changed(keep = false) {
-    if (!keep) truth = null;
+    if (!keep) truth = curve = null;
     examples.input.value = why.textContent = "";
     chosen = kit.clamp(chosen, 0, Math.max(0, points.length - 1));
     write();
@@ -323,7 +326,7 @@ function explorable(root, data, kit) {
       lines.romae.setAttribute("d", kit.path(both(now.line, 0)));
       for (const [name, sign] of [["gp", 0], ["low", -1], ["high", 1]]) lines[name].setAttribute("d",
         kit.path(both(now.gp, sign)));
-      lines.truth.setAttribute("d", truth ? kit.path(truth.curve.map(([t, v]) => [across(t), up(v)])) : "");
+      lines.truth.setAttribute("d", curve ? kit.path(curve.map(([t, v]) => [across(t), up(v)])) : "");
       const x = across(ask), y = s => up(now.answer[0] + s * z95 * now.answer[1]);
       marker.replaceChildren(kit.svg("line", {x1: x, x2: x, y1: y(-1), y2: y(1), style: "stroke:var(--romae-blue)",
         "stroke-width": 2}), kit.svg("circle",
@@ -358,7 +361,7 @@ function explorable(root, data, kit) {
     legend.replaceChildren(entry("var(--romae-blue)", "solid", "RoMAE, band of 95 %"),
       entry("var(--romae-vermillion)", "dashed",
       truth ? "Gaussian process that made it" : "Gaussian process, likeliest kernel"),
-      ...(truth ? [entry("color-mix(in srgb,currentColor 45%,transparent)", "solid", "true curve")] : []));
+      ...(curve ? [entry("color-mix(in srgb,currentColor 45%,transparent)", "solid", "true curve")] : []));
     const fitted = kernel && !kernel.known
       ? ` Its kernel: ${WORDS[kernel.kind]}, ${kernel.kind === "periodic" ? "period" : "length"} ${inT(kernel.length)}.`
       : "";
