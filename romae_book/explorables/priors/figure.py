@@ -43,7 +43,7 @@ def examples() -> list[dict]:
         Example(
             "a beat with a gap", beat[(beat < 24) | (beat > 41)], lambda x: np.sin(2 * np.pi * x / 12), 0.05,
             "Here the model fails. The curve repeats every 12, and the periodic kernel carries it across the gap. The "
-            "model carries a period hardly further than its neighbours: it goes through the middle, and its band is as "
+            "model carries a period only a little way: it goes through the middle, and its band is as "
             "wide as the wave.",
         ),
         Example(
