@@ -32,8 +32,10 @@ def surveys(monkeypatch):
     monkeypatch.setattr(experiment, "TEST", 40)
     monkeypatch.setattr(experiment, "hand_made", table.get)
     experiment._tokens.cache_clear()
+    experiment.sampled.cache_clear()
     yield found
     experiment._tokens.cache_clear()
+    experiment.sampled.cache_clear()
 
 
 KINDS = [("eros1", "official"), ("spcc", "official"), ("spcc", "random"), ("mallorn", "folds"), ("asas", "folds")]

@@ -202,7 +202,7 @@ class LightCurves(Classification):
             return np.eye(self.classes)[np.full(len(test), np.bincount(label).argmax())]
         if self.method == "minirocket":
             return rivals.minirocket(curves.rows(train), curves.rows(test), seed)
-        table = hand_made(self.survey) if self.method == "trees" else rivals.sampling(curves)
+        table = hand_made(self.survey) if self.method == "trees" else sampled(self.survey)
         group = curves.part[train] if self.survey == "mallorn" else None
         return rivals.trees(table[train], label, table[test], self.classes, seed=seed, group=group)[0]
 
@@ -336,6 +336,12 @@ def described(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, period
     out[:, 0], out[:, 1] = np.clip(y / spread, -20, 20), np.clip(np.log(e / spread), -8, 3)
     out[:, 2:5] = facts
     return out
+
+
+@lru_cache(maxsize=2)
+def sampled(survey: str) -> np.ndarray:
+    """Times and bands alone of a survey, in numbers: (n, F)."""
+    return rivals.sampling(surveys.load(survey))
 
 
 @lru_cache(maxsize=3)
