@@ -45,8 +45,7 @@ def of_spirals():
 def of_synthetic():
     paper, best = runs_of(Synthetic.paper()), runs_of(Synthetic.best())
     same_data = runs_of(Synthetic.best().replace(n_train=1600, epochs=80))
-    yield from (synthetic.findings(paper, same_data, best), synthetic.table_of_units(), synthetic.units_by_seed())
-    yield synthetic.table_of_the_leak(paper, same_data, best)
+    yield synthetic.findings(paper, same_data, best)
 
 
 def of_physionet():
