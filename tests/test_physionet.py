@@ -11,7 +11,8 @@ import torch
 from romae_book.experiments.physionet import data as icu
 from romae_book.experiments.physionet import rivals as predictors
 from romae_book.experiments.physionet.experiment import PhysioNet, hide_rows
-from romae_lite.batching import by_length, padding_share, trim
+from romae_book.experiments.speed.measures import padding_share
+from romae_lite.batching import by_length, trim
 from romae_lite.masking import split
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded

@@ -118,7 +118,6 @@ CALLS = {
     "spacing": (batching.spacing, dict(tokens=TOKENS)),
     "trim": (batching.trim, dict(batch=TOKENS)),
     "by_length": (batching.by_length, dict(lengths=LENGTHS, batch=2, generator=G)),
-    "padding_share": (batching.padding_share, dict(lengths=LENGTHS, batch=2, order=torch.tensor([0, 2, 1]))),
     "name": (planned.name, dict(preset="paper", overrides={"lr": 0.5}, seed=0)),
     "record_path": (
         planned.record_path, dict(experiment="spirals", preset="paper", overrides={"lr": 0.5}, seed=0, root=Path("x"))
@@ -330,7 +329,7 @@ VALID = {  # why: arguments and kinds that are accepted
         hide_ratio.real hide_visible.real hide_each.real hide_each.visible split.hidden split.real take.x take.index
         angles.positions angles.freqs rotate.x rotate.cos rotate.sin interpolate.at predicted.hidden
         masked_loss.hidden reconstruction_loss.prediction reconstruction_loss.target reconstruction_loss.pad
-        by_length.lengths padding_share.lengths padding_share.order: numpy""",
+        by_length.lengths: numpy""",
     "whole numbers are real ones, and so are yes and no": """
         Tokens.values Tokens.positions collate.label patchify.array unpatchify.values take.x angles.positions
         angles.freqs rotate.cos rotate.sin interpolate.at reconstruction_loss.prediction

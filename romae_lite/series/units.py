@@ -15,6 +15,7 @@ from .. import checks
 from ..rope import frequencies
 from .columns import check_dates, check_zone, read_numbers, to_seconds
 
+LARGEST = 1e150  # of a number that is read: its square is a number still
 POSITIVE = checks.real(lambda v: v > 0, "be positive")
 Series = list[tuple[Tensor, Tensor]]  # of each: values (N, P) and positions (N, D)
 
@@ -61,13 +62,14 @@ class Scale:
         checks.each(vars(self), unit=POSITIVE, dates=checks.a(bool | None))
         wide = (len(self.channels), *np.shape(self.mean)[1:])
         for name, shape, low in (
-            ("start", (len(self.ids),), -np.inf),
-            ("mean", wide, -np.inf),
+            ("start", (len(self.ids),), -LARGEST),
+            ("mean", wide, -LARGEST),
             ("deviation", wide, 0),
         ):
             numbers = read_numbers(name, getattr(self, name))
-            if numbers.shape != shape or not (numbers > low).all():
-                what = f"have shape {shape} and lie above {low}"
+            inside = (low < numbers) & (numbers < LARGEST)
+            if numbers.shape != shape or not inside.all():
+                what = f"have shape {shape} and lie in ({low}, {LARGEST:g})"
                 raise ValueError(f"{name} is {numbers.tolist()}; it must {what}")
             object.__setattr__(self, name, numbers)
 
