@@ -77,7 +77,8 @@ def _counts(visible: int | Tensor, rows: Tensor) -> Tensor:
     keep = tensor("visible", visible).cpu()
     right = keep.dtype != torch.bool and not keep.is_floating_point()
     right = right and keep.shape in ((), rows.shape)
-    shapes(right, f"be whole, one or {len(rows)}, a row of real each", visible=keep)
+    want = f"be one whole number, or {len(rows)} for the rows of real"
+    shapes(right, want, visible=keep)
     keep = keep.expand(len(rows))
     if (bad := (keep < 1) | (keep >= rows)).any():
         i = int(bad.nonzero()[0])
