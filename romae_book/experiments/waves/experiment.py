@@ -21,7 +21,7 @@ from .rivals import best, with_bias
 
 BASE = 100.0  # the slowest pair of channels turns 0.1 radians per unit or so: a wave lasts up to 12
 LATER = (5, 20, 100, 1000)  # by how much all times are moved in tests
-SHORT = {"epochs": 1, "n_train": 96_000}  # of the runs that compare encodings
+SHORT = {"n_train": 64_000}  # of the runs that compare encodings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,6 @@ class Waves(Masked):
     }
     deviations = ("D1", "D2", "D3", "D5", "D9", "D10", "D13")
 
-    epochs: int = setting(3, "passes over the training set", low=1)
     batch: int = setting(64, "samples per step", low=1)
     lr: float = setting(8e-3, "peak learning rate", low=1e-12, high=10)
     optimizer: str = setting("muon", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
@@ -64,7 +63,7 @@ class Waves(Masked):
     @classmethod
     def quick(cls) -> "Waves":
         """The same cut to 100 steps."""
-        return cls(epochs=1, n_train=6400, n_valid=100, n_test=100)
+        return cls(n_train=6400, n_valid=100, n_test=100)
 
     def data(self, seed: int) -> Splits:
         sizes = (self.n_train, self.n_valid, self.n_test)
