@@ -17,7 +17,7 @@ from filelock import FileLock
 # of the layout compares.
 NAMES = [
     "waves", "sizes", "position", "position_range", "frequencies", "spirals", "synthetic", "physionet", "pendulum",
-    "uea", "elasticc", "lightcurves", "tiny_imagenet", "esc50", "speed", "priors",
+    "uea", "elasticc", "folding", "lightcurves", "tiny_imagenet", "esc50", "speed", "priors",
 ]
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("ROMAE_UNCOMMITTED", "1")  # what tests record is thrown away; they run before a commit too

@@ -10,6 +10,7 @@ def experiments() -> dict[str, type]:
     from .esc50.experiment import ESC50
     from .frequencies.experiment import Frequencies
     from .lightcurves.experiment import LightCurves
+    from .lightcurves.folding import Folding
     from .pendulum.experiment import Pendulum
     from .physionet.experiment import PhysioNet
     from .position.experiment import Position, PositionRange
@@ -24,7 +25,7 @@ def experiments() -> dict[str, type]:
 
     found = (
         Position, PositionRange, Frequencies, Sizes, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC,
-        LightCurves, TinyImageNet, ESC50, Speed, Priors, Waves,
+        Folding, LightCurves, TinyImageNet, ESC50, Speed, Priors, Waves,
     )
     return {cls.name: cls for cls in sorted(found, key=lambda cls: (cls.chapter, cls.name))}
 
