@@ -14,8 +14,8 @@ Shapes: B windows, N points seen, M places asked.
 """
 
 import functools
+import itertools
 import warnings
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -43,38 +43,25 @@ def fill(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Estimate what would be measured at other times. Nothing is trained.
 
-    Units and origins do not matter. Measurements at the same time are averaged.
+    Measurements at one time are averaged.
 
     Parameters
     ----------
     times : array_like, (N,)
         Numbers or dates, in any order.
     values : array_like, (N,)
-        Numbers; NaN and None are gaps, and at least three are none.
+        NaN and None are gaps; at least three are none.
     at : array_like, (M,), optional
-        Times to ask for, before, between or after. None: all of `times`.
+        Times to ask for: before, between, after. None: all of `times`.
     error : array_like, (N,), optional
         Known standard deviations of the measurements; NaN where unknown.
     model : RoMAE, optional
-        Another one of the same kind. None: the "filler" that comes with the package.
+        None: the "filler" that comes with the package.
 
     Returns
     -------
     mean, deviation : array of float64, (M,)
         In the units of `values`; the deviation is that of a new measurement.
-
-    Warns
-    -----
-    UserWarning
-        For times further outside than half the span of the series.
-
-    Raises
-    ------
-    TypeError
-        If one of `at` and `times` has dates and the other numbers, or if `times` have
-        a time zone and `at` has none.
-    ValueError
-        For what is no number, and for series that cannot be filled.
     """
     checks.kind("model", model, RoMAE | None)
     t, y, e, at = _read(times, values, error, at)
@@ -100,11 +87,13 @@ def fill_arrays(
 
 
 def fill_each(
-    series: Iterable[tuple], model: RoMAE | None = None
+    series: list[tuple], model: RoMAE | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """`fill_arrays` of many series, each (times, values, at, errors or None)."""
-    model = _filler() if model is None else model
-    answers, jobs = [], []
+    """`fill_arrays` of many series, each (times, values, at, errors or None).
+
+    Windows of the same length go through the network together.
+    """
+    model, answers, jobs = model or _filler(), [], []
     for times, values, at, errors in series:
         t, y, e = merge(times, values, errors)
         answers.append(np.empty((2, len(at))))
@@ -112,22 +101,22 @@ def fill_each(
         for start, first, last in windows(len(t)):
             asked = np.flatnonzero((nearest >= first) & (nearest < last))
             seen = slice(start, start + WINDOW)
+            window = t[seen], y[seen], at[asked], e[seen], np.std(values)
             if len(asked):
-                at_ = np.asarray(at, float)[asked]
-                window = (t[seen], y[seen], at_, e[seen], np.std(values))
                 jobs.append((answers[-1], asked, window))
-    jobs.sort(key=lambda job: (len(job[2][0]), len(job[1])))  # like beside like
-    while jobs:
-        count = len(jobs[0][2][0])
-        part = [job for job in jobs[:TOGETHER] if len(job[2][0]) == count]
-        jobs, most = jobs[len(part) :], len(part[-1][1])
-        t, y, at, e, spread = zip(*(job[2] for job in part), strict=True)
-        at = [np.pad(a, (0, most - len(a)), mode="edge") for a in at]
-        stacked = (torch.from_numpy(np.stack(x)) for x in (t, y, at, e, spread))
-        with torch.inference_mode():
-            found = torch.stack(predict(model, look(*stacked))).numpy()
-        for i, (out, asked, _) in enumerate(part):
-            out[:, asked] = found[:, i, : len(asked)]
+    alike = lambda job: len(job[2][0])  # noqa: E731
+    jobs.sort(key=lambda job: (alike(job), len(job[1])))
+    for group in (list(found) for _, found in itertools.groupby(jobs, alike)):
+        for k in range(0, len(group), TOGETHER):
+            part = group[k : k + TOGETHER]
+            t, y, at, e, spread = zip(*(window for *_, window in part), strict=True)
+            most = len(at[-1])
+            at = [np.pad(a, (0, most - len(a)), mode="edge") for a in at]
+            stacked = (torch.from_numpy(np.stack(x)) for x in (t, y, at, e, spread))
+            with torch.inference_mode():
+                found = torch.stack(predict(model, look(*stacked))).numpy()
+            for i, (out, asked, _) in enumerate(part):
+                out[:, asked] = found[:, i, : len(asked)]
     for out, (_, values, *_) in zip(answers, series, strict=True):
         out[1] = np.maximum(out[1], FLOOR * smallest_step(values))
     return [(mean, deviation) for mean, deviation in answers]
@@ -187,12 +176,8 @@ def look(
     """Describe windows to the network.
 
     t, y (B, N) float64, times rising; at (B, M); error (B, N), 0 where unknown; spread
-    (B,): the scale of a window whose values are all equal.
-
-    Of each point the network reads its value, how wrong a straight line past it is, the
-    gaps to either side, how wrong lines are in this window, whether the error of the
-    measurement is known, and how large it is. Positions are the time, in median gaps,
-    and the index.
+    (B,): the scale of a window whose values are all equal. Positions are the time, in
+    median gaps, and the index.
     """
     n, gap = t.shape[1], t.diff(dim=1)  # (B, N - 1)
     tick = gap.median(dim=1, keepdim=True).values
@@ -215,13 +200,13 @@ def look(
     known = (error > 0).double()
     left, right = torch.cat((gap[:, :1], gap), 1), torch.cat((gap, gap[:, -1:]), 1)
     points = [
-        (y - centre) / deviation,
-        torch.asinh(wrong / scale),
-        half_log(left / tick),
+        (y - centre) / deviation,  # its value
+        torch.asinh(wrong / scale),  # how wrong a line past it is
+        half_log(left / tick),  # the gaps to either side
         half_log(right / tick),
-        half_log(scale / deviation).expand_as(y),
+        half_log(scale / deviation).expand_as(y),  # how wrong lines are in this window
         known,
-        known * half_log(error / scale),
+        known * half_log(error / scale),  # how large the error of the measurement is
     ]
     # The places: beyond the ends the line stays at the last value, and its error
     # grows with the distance as it does with a bridge's width.
