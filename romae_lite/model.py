@@ -55,21 +55,10 @@ class RoMAE(nn.Module):
     def forward(
         self, tokens: Tokens, where: Split, record: dict | None = None
     ) -> Tensor:
-        """Predict the values of the hidden tokens.
+        """Predict the hidden tokens: (B, M, P), with `spread` (B, M, 2 P).
 
-        Parameters
-        ----------
-        tokens : Tokens
-            A batch, on the model's device.
-        where : Split
-            Which are visible and which hidden, as `masking.split` makes it.
-        record : dict, optional
-            Receives the attention maps and outputs of every block (shapes in `Stack`).
-
-        Returns
-        -------
-        Tensor of shape (B, M, P)
-            With `spread` (B, M, 2 P): means, then logarithms of variances.
+        where says which are visible and which hidden; record receives the attention
+        maps and outputs of every block (shapes in `Stack`).
         """
         check_shapes(self.config, tokens, record)
         checks.kind("where", where, Split)
@@ -363,14 +352,9 @@ class Size:
 
     Parameters
     ----------
-    dim : int
-        E, the model dimension (d_model); a multiple of twice the heads.
-    heads : int
-        Attention heads.
-    depth : int
-        Number of blocks.
-    ff : int
-        Hidden width of the feed-forward part.
+    dim, heads, depth, ff : int
+        E, the model dimension, a multiple of twice the attention heads; number of
+        blocks; hidden width of the feed-forward part.
     """
 
     dim: int
@@ -455,14 +439,11 @@ class ModelConfig:
         Stochastic depth of the last block; grows linearly from 0 at the first.
     init : {"torch", "normal", "body"}
         How weights start: as PyTorch has them; from a normal of standard deviation
-        0.02, cut off at 2, with biases 0; or so in all layers but the head (deviation
-        D43).
+        0.02, with biases 0; or so in all layers but the head (D43).
     spread : bool
-        `RoMAE` answers 2 P numbers a hidden token, mean and log-variance, for
-        `gaussian_loss`.
+        Predict mean and log-variance, 2 P numbers a token, for `gaussian_loss`.
     alone : bool
-        A hidden token sees the visible ones only, so that no answer depends on what
-        else is asked.
+        Hidden tokens see visible ones only: no answer depends on what else is asked.
     """
 
     patch: int
@@ -515,10 +496,7 @@ def check_shapes(config: ModelConfig, tokens: Tokens, record: dict | None) -> No
 def reconstruction_loss(
     prediction: Tensor, target: Tensor, pad: Tensor | None
 ) -> Tensor:
-    """Mean squared error over real hidden tokens only (D5).
-
-    prediction, target (B, M, P), pad (B, M) bool or None.
-    """
+    """Mean squared error: prediction, target (B, M, P), pad (B, M) or None (D5)."""
     prediction, target, pad = check_loss(prediction, target, pad)
     return mean_over_tokens((prediction - target).square(), pad)
 
@@ -640,17 +618,15 @@ def predict_hidden(
 def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> Tensor:
     """Ask a model for values anywhere, given all real tokens of each sample.
 
-    Positions asked together see one another, as hidden tokens do in training: answers
-    depend a little on what else is asked, unless the model was made with `alone`.
+    Positions asked together see one another, as hidden tokens do in training, unless
+    the model was made with `alone`.
 
     Parameters
     ----------
     model : RoMAE
     tokens : Tokens
-        B samples.
     at : Tensor or array of shape (M, D) or (B, M, D)
-        Positions, in the units of `tokens.positions`: the same for all samples, or each
-        its own.
+        Positions, as `tokens.positions`: the same for all samples, or each its own.
     batch : int
         Samples at a time.
 

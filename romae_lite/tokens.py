@@ -1,8 +1,7 @@
 """Values at positions: the one shape that every data set takes (paper Sec. 4, Fig. 1).
 
-An image, a clip, a light curve and a table of lab values all become `Tokens`: B samples
-of N tokens, each a vector of P values at a point of a D-dimensional space. Short
-samples are filled up with padding, which nothing may ever count.
+Images, clips, light curves and tables become `Tokens`: B samples of N tokens, each a
+vector of P values at a point in D dimensions. Short samples are filled up with padding.
 """
 
 import math
@@ -124,10 +123,6 @@ class Tokens:
     def lengths(self) -> Tensor:
         """(B,) how many tokens each sample has."""
         return self.real.sum(1)
-
-    @property
-    def padded(self) -> bool:
-        return self.pad is not None
 
     @property
     def device(self) -> torch.device:
@@ -315,8 +310,9 @@ def _patch_centres(i: int, points: Tensor, size: int, step: int) -> Tensor:
     if step > 1 and not torch.allclose(gaps, gaps.mean(), rtol=1e-6, atol=2 * rounding):
         raise ValueError(
             f"patch[{i}] is {step} along an irregular dimension (gaps from "
-            f"{gaps.min():.4g} to {gaps.max():.4g}); it must be 1 (Proposition 4.1): a "
-            "patch has one position, and how far apart its points are would be lost"
+            f"{gaps.min():.4g} to {gaps.max():.4g}); it must be 1 there (Proposition "
+            "4.1): a patch has one position, and how far apart its points are would be "
+            "lost"
         )
     return points.view(-1, step).mean(1)
 

@@ -194,20 +194,18 @@ def fit(
     model : Module
         It leaves in eval mode, without autocast, however training ends.
     train : Tokens
-        The whole data set; it stays on the host. Anything will do that has `len`,
-        `[indices]` -> Tokens and `lengths` (n,), and, for checkpoints to know their
-        data, `fingerprint()` (`book/scale.md`).
+        The whole data set, on the host; or what has `len`, `[indices]` -> Tokens and
+        `lengths` (n,), and for checkpoints `fingerprint()` (`book/scale.md`).
     loss : callable
-        loss(model, batch, generator) -> scalar; draws masks from the generator and
-        nowhere else. It gets the batch on the host and moves it to the model's device
-        (`Tokens.to`), as `masked_loss` does: no step then waits for the GPU.
+        loss(model, batch, generator) -> scalar; draws masks from the generator only,
+        and moves the batch from the host to the model's device, as `masked_loss` does.
     recipe : Recipe
     seed : int
     validate : callable, optional
         validate(model) -> finite metrics by name, for the history.
     checkpoint : path, optional
-        File to save to about every `save_every` seconds and to resume from if it
-        exists. It stays at the end, and a second call finds nothing left to do.
+        File to save to about every `save_every` seconds, and to resume from if it
+        exists; once it holds a finished run, nothing is left to do.
     logs : int, optional
         How many entries the history has; by default one for ten steps, at most 50.
     log : callable, optional
@@ -218,8 +216,7 @@ def fit(
     device : {"cpu", "cuda", "mps"}, optional
         By default the best there is.
     settings : dict, optional
-        What else a run must share with the one whose checkpoint it goes on from, as
-        JSON-able values.
+        What else a run must share with the one that it resumes, in JSON.
     order : callable, optional
         order(generator) -> (n,) indices of an epoch's samples, batch after batch. By
         default random.
@@ -259,7 +256,7 @@ def fit(
         if checkpoint is not None and checkpoint.exists():
             state = load_training(checkpoint, state.run, total, model, optimizers)
         if recipe.compile:
-            trained = compile_model(trained, still=not getattr(train, "padded", True))
+            trained = compile_model(trained, still=getattr(train, "pad", 0) is None)
         started, saved = time.monotonic() - state.seconds, time.monotonic()
         running = torch.zeros((), device=accelerator.device)
         running += state.running
