@@ -55,7 +55,7 @@ class Folding(Masked):
     optimizer: str = setting("muon", "optimizer", choices=("adamw", "sgd", "muon"))
     lr: float = setting(1e-2, "peak learning rate", low=1e-12, high=10)
     batch: int = setting(32, "stars per step", low=1)
-    epochs: int = setting(60, "passes over sixteen copies of every star", low=1)
+    epochs: int = setting(24, "passes over sixteen copies of every star", low=1)
 
     @classmethod
     def best(cls) -> "Folding":
@@ -63,7 +63,7 @@ class Folding(Masked):
 
     @classmethod
     def quick(cls) -> "Folding":
-        return cls(epochs=25)
+        return cls(epochs=12)
 
     @property
     def axes(self) -> int:
