@@ -6,7 +6,7 @@ from chapters import NOTEBOOKS
 from IPython.display import Markdown
 
 from romae_book.experiments.synthetic.experiment import Synthetic
-from romae_book.lab.runs import first_runs_of, runs_of
+from romae_book.lab.runs import runs_of
 from romae_book.notebook import (
     elasticc,
     esc50,
@@ -59,12 +59,7 @@ def of_physionet():
 
 
 def of_pendulum():
-    by_table = first_runs_of(Pendulum.paper(), Pendulum.paper().replace(init="torch"))
-    groups, best = pendulum.groups(), runs_of(Pendulum.best())
-    settings = pendulum.settings(groups, best)
-    yield from (pendulum.findings(by_table, groups, best), pendulum.table_of_readings(by_table))
-    yield from (pendulum.about_the_script(by_table), pendulum.what_divides_the_error(groups))
-    yield pendulum.table_of_probes(settings)
+    yield pendulum.findings(runs_of(Pendulum.paper()), pendulum.groups(), runs_of(Pendulum.best()))
 
 
 def of_uea():

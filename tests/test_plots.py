@@ -209,7 +209,7 @@ def test_physionet_by_channel():
 # -- 08 --------------------------------------------------------------------------------------------------------------
 
 
-def test_pendulum_errors_frames_and_pixels():
+def test_pendulum_errors_and_frames():
     rows = {"ridge on each frame": 0.2, "[CLS], authors' pixels (Table 15)": [0.05, 0.04], "our settings": [0.01],
             "Kalman smoother, told the physics": 0.001}
     (ax,) = pendulum.errors(rows, 0.005).axes
@@ -223,20 +223,6 @@ def test_pendulum_errors_frames_and_pixels():
     assert len(axes) == 16 and np.array_equal(axes[0].images[0].get_array(), frames[3].reshape(24, 24))
     assert np.array_equal(axes[-1].images[0].get_array(), frames[49].reshape(24, 24))
     assert axes[-1].get_title(loc="left") == "1.00"
-
-    values = frames.ravel() / 255
-    for ax, (low, spread) in zip(pendulum.pixels(values, {"a": (0, 1), "b": (0.5, 0.1)}).axes, [(0, 1), (0.5, 0.1)],
-                                 strict=True):
-        assert ax.patches[0].get_x() == pytest.approx(-low / spread)
-        assert sum(bar.get_height() * bar.get_width() for bar in ax.patches) == pytest.approx(1)
-
-
-def test_pendulum_errors_by_frame_are_means_over_runs():
-    several = [{"by_share": np.full(10, e), "by_number": np.full(100, 2 * e)} for e in (0.1, 0.3)]
-    several[0]["by_number"][7] = np.nan  # no frame of this number
-    left, right = pendulum.error_by_frame({"own token, true pixels (x)": several}).axes
-    assert np.allclose(left.lines[0].get_ydata(), 0.2) and left.lines[0].get_marker() == "s"
-    assert right.lines[0].get_ydata()[[6, 7]] == pytest.approx([0.4, 0.6]) and right.lines[0].get_linestyle() == "--"
 
 
 def points(ax) -> list[list[tuple[float, float]]]:
