@@ -125,6 +125,11 @@ class Tokens:
         return self.real.sum(1)
 
     @property
+    def shape(self) -> torch.Size:
+        """(B, N, P). Cross-validation of scikit-learn asks for it."""
+        return self.values.shape
+
+    @property
     def device(self) -> torch.device:
         return self.values.device
 
@@ -139,6 +144,8 @@ class Tokens:
 
     def __getitem__(self, index) -> "Tokens":
         """Some samples, by slice, list, array or tensor of rows or of bools."""
+        if isinstance(index, tuple) and index[1:] == (...,):  # as scikit-learn asks
+            index = index[0]
         if not isinstance(index, slice):
             index = self._rows(index)
         new = self._map(lambda t: t[index])

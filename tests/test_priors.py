@@ -11,8 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 
 from romae_book.experiments.priors import data, experiment, rivals
 from romae_book.experiments.priors.experiment import Priors
-from romae_lite import fill
-from romae_lite.series.fill import WINDOW, answer, fill_arrays, fill_each, filling_loss, smallest_step, windows
+from romae_lite.series.fill import WINDOW, answer, fill, fill_arrays, fill_each, filling_loss, smallest_step, windows
 
 EXP = Priors.quick().replace(n_train=960, n_valid=20, n_test=200)
 

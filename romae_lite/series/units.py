@@ -276,6 +276,23 @@ def neighbours(series: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.empty(0), *gaps])
 
 
+LENGTHS = {  # in seconds
+    "year": 31_557_600, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60,
+    "second": 1, "millisecond": 1e-3, "microsecond": 1e-6, "nanosecond": 1e-9,
+}
+
+
+def duration(seconds: float) -> str:
+    """Put a length of time into words: 604800 is a week."""
+    counts = {name: seconds / length for name, length in LENGTHS.items()}
+    whole = [n for n, c in counts.items() if 0.5 < c < 400 and abs(c - round(c)) < 1e-6]
+    large = [n for n, c in counts.items() if c >= 1 and n != "week"] or ["nanosecond"]
+    name = (whole or large)[0]
+    if f"{counts[name]:.3g}" == "1":
+        return f"an {name}" if name == "hour" else f"a {name}"
+    return f"{counts[name]:.3g} {name}s"
+
+
 def typical_gap(series: Sequence[np.ndarray]) -> float:
     """Return the median of these distances; 1 if no series has two times."""
     gaps = neighbours(series)
