@@ -14,7 +14,6 @@ from .explorable import MAKERS, Explorable
 def figures() -> dict[str, Callable[..., Explorable]]:
     """name -> the function that makes the figure, of all of them."""
     from .autoencoder import attention_block, forward_pass, mask_ratio, patches, pipeline  # noqa: F401
-    from .elasticc import figure as _elasticc  # noqa: F401
     from .esc50 import figure as _esc50  # noqa: F401
     from .frequencies import position_scale, spectrum  # noqa: F401
     from .pendulum import figure as _pendulum  # noqa: F401
