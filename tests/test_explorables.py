@@ -186,7 +186,6 @@ RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
     "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
-    "light_curve": ("elasticc", "small", of("elasticc", "made_up"), {"f1_macro": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
     "uea": ("uea", "best", of("uea", "letters", False), {"accuracy": 0.5}, {"dataset": "CharacterTrajectories"}),
     "synthetic": ("synthetic", "mini", of("synthetic", "left"), {"mse_clean": 0.5, "mse_clean_gp": 0.4}),
@@ -358,7 +357,6 @@ def test_spirals_reveal_plays_and_pauses(visit):
 EXAMPLES = {
     "mask_ratio": of("autoencoder", "figure", "mask_ratio"),
     "patient": of("physionet", "figure"),
-    "light_curve": of("elasticc", "figure"),
     "pendulum": of("pendulum", "figure"),
     "uea": of("uea", "figure"),
     "masked_picture": of("tiny_imagenet", "figure"),

@@ -16,6 +16,7 @@ def figures() -> dict[str, Callable[..., Explorable]]:
     from .autoencoder import attention_block, forward_pass, mask_ratio, patches, pipeline  # noqa: F401
     from .esc50 import figure as _esc50  # noqa: F401
     from .frequencies import position_scale, spectrum  # noqa: F401
+    from .lightcurves import fold  # noqa: F401
     from .pendulum import figure as _pendulum  # noqa: F401
     from .physionet import figure as _physionet  # noqa: F401
     from .position import learn_position, moving_tokens  # noqa: F401
