@@ -425,7 +425,7 @@ def test_it_is_no_worse_than_lines(made, most):
 
 
 def test_its_band_is_wide_where_the_series_is_loud():
-    """Stretches of 60 with noise 1 and 0.05: of either's hidden values about two thirds lie within one deviation."""
+    """Stretches of 60 with noise 1 and 0.05: the band is much narrower where it is quiet, and too narrow in neither."""
     rng, within, size = np.random.default_rng(0), {1.0: [], 0.05: []}, {1.0: [], 0.05: []}
     for _ in range(5):
         t = np.arange(480.0)
@@ -436,7 +436,7 @@ def test_its_band_is_wide_where_the_series_is_loud():
             these = noise[out] == loud
             found.extend(np.abs((y[out] - mean) / deviation)[these] < 1)
             size[loud].extend(deviation[these])
-    assert all(0.5 < np.mean(found) < 0.92 for found in within.values())
+    assert 0.6 < np.mean(within[1.0]) < 0.85 and np.mean(within[0.05]) > 0.6
     assert np.median(size[1.0]) > 5 * np.median(size[0.05])
 
 
@@ -466,13 +466,17 @@ def test_forecasts_open_with_the_distance():
 
 
 def test_known_errors_are_used():
-    """Every second value is ten times as noisy: told so, the answer is nearer to the curve."""
-    rng, told, untold = np.random.default_rng(0), [], []
+    """Every second value is ten times as noisy. Told so, the answer at the others is nearer to the curve, and surer."""
+    rng, told, untold, bands = np.random.default_rng(0), [], [], []
     for _ in range(20):
         t = np.arange(90.0)
         error = np.where(t % 2 == 0, 0.05, 0.5)
         truth = np.sin(t / rng.uniform(4, 12))
         y = truth + error * rng.standard_normal(90)
-        told.append(fill(t, y, t[10:80], error=error)[0] - truth[10:80])
-        untold.append(fill(t, y, t[10:80])[0] - truth[10:80])
+        mean, deviation = fill(t, y, error=error)
+        told.append((mean - truth)[::2])
+        bands.append(deviation)
+        untold.append((fill(t, y)[0] - truth)[::2])
     assert np.square(told).mean() < 0.8 * np.square(untold).mean()
+    bands = np.median(bands, axis=0)
+    assert np.median(bands[::2]) < 0.8 * np.median(bands[1::2])
