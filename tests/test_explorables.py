@@ -403,48 +403,41 @@ def check_fits(page, width: int) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-class TestEvery:
-    """One visit for each host, several questions at each."""
-
-    def test_twice_on_a_page_of_the_site(self, visit, make):
-        page = visit(make().html() * 2)
-        figures = page.locator('.romae-explorable[data-ready="1"]')
-        assert figures.count() == 2
-        assert state(page, 0) == state(page, 1)
-        controls, seen = page.locator(".romae-live :is(input, select, button, [role=slider])"), set()
-        for _ in range(controls.count()):
-            page.keyboard.press("Tab")
-            name, outline, place = page.evaluate(FOCUSED)
-            assert name.strip() and outline != "none"
-            seen.add(place)
-        assert len(seen) == controls.count()
-        figures.nth(1).locator("input[type=range]").first.press("ArrowRight")
-        told = '[...document.querySelectorAll(".romae-explorable")].map(figure => figure.dataset.state)'
-        # the next frame draws it, and a busy machine is late with that
-        page.wait_for_function(f"() => new Set({told}).size === 2")
-        assert state(page, 0) != state(page, 1)
-        page.wait_for_function("document.querySelectorAll('output.romae-sr')[1].textContent.length > 10")  # spoken
-        check_fits(page, 900)
-        check_readable(page, "light")
-        look(page, "dark", **{"data-theme": "dark"})
-        check_readable(page, "dark")
-
-    def test_in_a_notebook_and_on_a_phone(self, visit, make):
-        page = visit(make().html(), "dark", "lang=en", width=320)  # a host that does not say that it is dark
-        check_readable(page, "dark")
-        check_fits(page, 320)
-        check_fits(page, 390)
+def test_every_figure_on_a_phone_in_every_scheme_and_twice_on_a_page(visit, make):
+    """One visit: on a phone whose host does not say that it is dark, then as Colab and the site say it, then on a desk,
+    by keyboard."""
+    page = visit(make().html() * 2, "dark", "lang=en", width=320)
+    check_readable(page, "dark")
+    for width in (320, 390, 900):
+        check_fits(page, width)
+    for said in ("theme", "data-theme"):
         for scheme in ("light", "dark"):
-            look(page, scheme, theme=scheme)  # Colab
+            look(page, scheme, **{said: scheme})
             check_readable(page, scheme)
-        look(page, "light")
-        check_readable(page, "light")
+    figures = page.locator('.romae-explorable[data-ready="1"]')
+    assert figures.count() == 2
+    assert state(page, 0) == state(page, 1)
+    controls, seen = page.locator(".romae-live :is(input, select, button, [role=slider])"), set()
+    for _ in range(controls.count()):
+        page.keyboard.press("Tab")
+        name, outline, place = page.evaluate(FOCUSED)
+        assert name.strip() and outline != "none"
+        seen.add(place)
+    assert len(seen) == controls.count()
+    figures.nth(1).locator("input[type=range]").first.press("ArrowRight")
+    told = '[...document.querySelectorAll(".romae-explorable")].map(figure => figure.dataset.state)'
+    # the next frame draws it, and a busy machine is late with that
+    page.wait_for_function(f"() => new Set({told}).size === 2")
+    assert state(page, 0) != state(page, 1)
+    page.wait_for_function("document.querySelectorAll('output.romae-sr')[1].textContent.length > 10")  # spoken
 
-    def test_still_picture_without_scripts(self, visit, make):
-        page = visit(make().html(), java_script_enabled=False)
-        still = page.locator(".romae-still")
-        assert still.is_visible() and still.bounding_box()["height"] > 80
-        assert not page.locator(".romae-live").is_visible()
+
+def test_still_pictures_without_scripts(visit):
+    page = visit("".join(make().html() for make in MAKERS.values()), java_script_enabled=False)
+    assert page.locator(".romae-still").count() == len(MAKERS)
+    for name, still in zip(MAKERS, page.locator(".romae-still").all(), strict=True):
+        assert still.is_visible() and still.bounding_box()["height"] > 80, name
+    assert page.locator(".romae-live:visible").count() == 0
 
 
 def test_still_picture_returns_where_the_drawing_fails(visit):

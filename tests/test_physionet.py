@@ -295,12 +295,6 @@ def test_channel_numbers_of_the_public_code(exp):
     assert not np.allclose(public.predict(model, data.test, hidden), exp.predict(model, data.test, hidden), atol=1e-6)
 
 
-def test_same_seed_same_masks_and_data(exp, data):
-    again = exp.data(0)
-    for a, b in zip(data, again, strict=True):
-        assert torch.equal(a.values, b.values) and torch.equal(a.aux["hidden"], b.aux["hidden"])
-
-
 # Batches ------------------------------------------------------------------------------------------------------------
 
 
