@@ -26,6 +26,7 @@ SMALL = {
     "pendulum": {"epochs": 2, "n_train": 50, "n_valid": 10, "n_test": 10},
     "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1, **TINY},
     "elasticc": {"n_train": 150, "n_test": 60, "epochs": 1},
+    "folding": {"epochs": 1},
     "lightcurves": {"epochs": 1},
     "tiny_imagenet": {"source": "simulated", "per_class": 12, "n_test": 20, "epochs": 1, "augment": 2, **TINY},
     "waves": {"n_train": 128, "n_valid": 10, "n_test": 20, **TINY},
@@ -97,7 +98,8 @@ def test_whole_numbers_will_do_for_fractions_and_none_for_no_clip():
 
 # Data ----------------------------------------------------------------------------------------------------------
 
-DRAWN = [name for name in SMALL if name != "priors"]  # whose training set is a stream: test_priors.py
+# The training set of priors is a stream (test_priors.py), folding has the curves of lightcurves.
+DRAWN = [name for name in SMALL if name not in ("priors", "folding")]
 FIXED = {"pendulum"}  # the same clips for every seed, as in the paper
 FINITE = {"lightcurves"}  # a few stars, dealt out anew
 
