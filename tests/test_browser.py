@@ -11,7 +11,8 @@ from conftest import ROOT
 
 TOC = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
-WITH_FIGURES = [page for page in PAGES if page.startswith("notebooks/") or page in ("book/intro", "book/fill")]
+FIGURES = {path.stem for path in (ROOT / "book").glob("*.md") if "{explorable}" in path.read_text(encoding="utf-8")}
+WITH_FIGURES = [page for page in PAGES if page.startswith("notebooks/") or page.removeprefix("book/") in FIGURES]
 VIEWS = {"light": ("light", 1300, 900), "dark": ("dark", 1300, 900), "phone": ("light", 390, 844)}
 WIDTHS = (1920, 1280, 1100, 1024, 768, 390, 320)
 
