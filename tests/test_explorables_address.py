@@ -198,19 +198,18 @@ def test_fractions_far_values_and_cut_addresses_break_no_figure(show, name):
     assert not changed
 
 
-@pytest.mark.parametrize("number", ["1e308", "1e-320", "0x10", "NaN", "1,000.5.2", "--3"])
-def test_a_number_beyond_all_use_is_refused_in_one_way(show, number):
+def test_a_number_beyond_all_use_is_refused_in_one_way(show):
     """Pasted or in the address: one check, one sentence."""
-    figure = MAKERS["filler"]()
-    page = show(figure)
+    page = show(MAKERS["filler"]())
     points = state(page)["points"]
-    page.locator("summary").click()
-    page.locator("textarea").fill(f"1, 2\n3, {number}\n5, 6\n7, 8")
-    page.get_by_role("button", name="use these points").click()
-    said = state(page)["said"]
-    assert f"Line 2 is “3, {number}" in said and state(page)["points"] == points
-    again = state(opened(page, f"#filler:points=1_2~3_{number.replace(',', '')}~5_6~7_8"))
-    assert again["said"].startswith("Line 2 is “3, ") and again["points"] == points
+    for number in ("1e308", "1e-320", "0x10", "NaN", "1,000.5.2", "--3"):
+        opened(page, "").locator("summary").click()
+        page.locator("textarea").fill(f"1, 2\n3, {number}\n5, 6\n7, 8")
+        page.get_by_role("button", name="use these points").click()
+        said = state(page)["said"]
+        assert f"Line 2 is “3, {number}" in said and state(page)["points"] == points, number
+        again = state(opened(page, f"#filler:points=1_2~3_{number.replace(',', '')}~5_6~7_8"))
+        assert again["said"].startswith("Line 2 is “3, ") and again["points"] == points, number
 
 
 def test_only_the_first_figure_of_a_name_answers_and_unknown_names_are_said(show, visit):  # noqa: F811
