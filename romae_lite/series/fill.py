@@ -1,11 +1,11 @@
-"""Fill one series with no training: `fill(times, values, at)`.
+"""Fill one series with no training.
 
 The network corrects straight lines. What a straight line between the two neighbours
 would say is its zero, and how wrong such lines are at the points of the series, each
 left out in turn, is its unit. So its answer has the units and the origin of the series,
 and where it has nothing to add it draws the lines.
 
-    fill          numbers, dates, gaps; complains        public
+    fill          numbers, dates, gaps; complains
     fill_arrays   one series, clean float64
     fill_each     many of them, in windows of 96, a few at a time
     look, answer  what the network reads of a batch of windows, and what it says
@@ -43,25 +43,9 @@ def fill(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Estimate what would be measured at other times. Nothing is trained.
 
-    Measurements at one time are averaged.
-
-    Parameters
-    ----------
-    times : array_like, (N,)
-        Numbers or dates, in any order.
-    values : array_like, (N,)
-        NaN and None are gaps; at least three are none.
-    at : array_like, (M,), optional
-        Times to ask for: before, between, after. None: all of `times`.
-    error : array_like, (N,), optional
-        Known standard deviations of the measurements; NaN where unknown.
-    model : RoMAE, optional
-        None: the "filler" that comes with the package.
-
-    Returns
-    -------
-    mean, deviation : array of float64, (M,)
-        In the units of `values`; the deviation is that of a new measurement.
+    The arrays' half of `filling.fill`: times (N,) are numbers or dates, in any order;
+    NaN and None among values (N,) and errors (N,) are gaps and unknown ones; at (M,),
+    None for all of `times`. Measurements at one time are averaged.
     """
     checks.kind("model", model, RoMAE | None)
     t, y, e, at = _read(times, values, error, at)
@@ -70,7 +54,7 @@ def fill(
         warnings.warn(
             f"{outside} of {len(at)} times lie further outside the series than half "
             "its length: neither mean nor band can be trusted there",
-            stacklevel=2,
+            stacklevel=3,  # through `filling.fill`
         )
     return fill_arrays(t, y, at, e, model)
 
