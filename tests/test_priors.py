@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 from romae_book.experiments.priors import data, experiment, rivals
 from romae_book.experiments.priors.experiment import Priors
 from romae_lite.series.fill import WINDOW, answer, fill, fill_arrays, fill_each, filling_loss, smallest_step, windows
+from romae_lite.training import Interrupted
 
 EXP = Priors.quick().replace(n_train=960, n_valid=20, n_test=200)
 
@@ -164,6 +165,22 @@ def test_the_network_starts_as_lines(drawn):
         t, y = part.positions[s, : data.SEEN[1], 0][real], part.values[s, : data.SEEN[1], 0][real]
         np.testing.assert_allclose(mean[s], np.interp(part.positions[s, data.SEEN[1] :, 0], t, y), atol=1e-6)
     assert (variance > 0).all()
+
+
+def test_rounds_go_on_where_they_were_stopped(tmp_path):
+    """Stopped in the second round and begun anew: the same weights, and steps counted through."""
+    exp = EXP.replace(n_train=192, rounds=2, n_valid=5)
+    data_ = exp.data(0)
+    whole, history = exp.train(data_, 0)
+    assert [e["step"] for e in history][-1] == 12 and history[-1]["epoch"] == 2
+    calls = iter(range(100))
+    with pytest.raises(Interrupted):
+        exp.train(data_, 0, checkpoint=tmp_path / "run.safetensors", stop=lambda: next(calls) == 8)
+    again, resumed = exp.train(data_, 0, checkpoint=tmp_path / "run.safetensors")
+    assert {path.name for path in tmp_path.glob("*")} == {"run.safetensors", "run.1.safetensors"}
+    assert [e["step"] for e in resumed] == [e["step"] for e in history]
+    for (name, a), b in zip(whole.state_dict().items(), again.state_dict().values(), strict=True):
+        assert torch.equal(a, b), name
 
 
 def test_loss_is_the_expected_one_of_measurements(model):
