@@ -1,5 +1,6 @@
 """The built website in a browser: it asks nobody else, raises no error, fits a phone, its figures answer."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -248,21 +249,46 @@ def test_figures_answer_on_a_phone(visit, page):
     assert tab.problems == []
 
 
-def test_landing_page_shows_the_thing_itself(visit):
-    """On the first screen, without scrolling: a headline, two buttons, and the whole drawing of a figure that moves."""
-    tab = visit(TOC["root"])
-    for view in ("light", "phone"):
-        _, width, height = VIEWS[view]
-        tab.set_viewport_size({"width": width, "height": height})
+# Every shift of what is on the screen, from the first paint on, adds to window.moved.
+MOVED = """window.moved = 0;
+new PerformanceObserver(list => list.getEntries().forEach(entry => { if (!entry.hadRecentInput) moved += entry.value; }))
+  .observe({type: "layout-shift", buffered: true});"""
 
-        def box(selector):
-            return tab.locator(selector).first.bounding_box()
 
-        heading, buttons, figure = box("article h1"), box(".romae-actions"), box(".romae-explorable .romae-live svg")
-        assert heading["y"] + heading["height"] < height
-        assert buttons["y"] + buttons["height"] < height
-        assert tab.locator(".romae-actions a").count() == 2
-        assert figure["y"] + figure["height"] < height and figure["height"] > 0.25 * height
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["laptop", "phone"])
+def test_landing_page_shows_the_thing_itself(browser, address, size):
+    """On the first screen, without scrolling: the headline and the whole drawing; nothing moves when it comes, and a
+    browser fetches little for it."""
+    width, height = size
+    tab = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    tab.add_init_script(MOVED)
+    answers = []
+    tab.on("response", answers.append)
+    tab.goto(f"{address}/{TOC['root']}.html", wait_until="load")
+    tab.wait_for_selector(".romae-explorable[data-ready='1']")
+    tab.wait_for_timeout(300)
+    heading, figure = (
+        tab.locator(selector).first.bounding_box() for selector in ("article h1", ".romae-explorable .romae-live svg")
+    )
+    assert 0 < heading["y"] < figure["y"] and figure["y"] + figure["height"] < height
+    assert tab.evaluate("moved") < 0.1
+    small = (".woff2", ".webp", ".png")  # compressed already; a server compresses the rest
+    size = sum(len(a.body() if a.url.endswith(small) else gzip.compress(a.body())) for a in answers)
+    assert size < 600_000
+    tab.close()
+
+
+@pytest.mark.parametrize("page", ["notebooks/01_rope", "notebooks/06_synthetic", "book/scoreboard", "book/fill"])
+def test_nothing_moves_while_a_page_loads(browser, address, page):
+    tab = browser.new_page(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
+    tab.add_init_script(MOVED)
+    tab.goto(f"{address}/{page}.html", wait_until="load")
+    tab.wait_for_timeout(500)
+    assert tab.evaluate("moved") < 0.1
+    for name in ("description", "og:image", "og:title", "twitter:card"):
+        assert tab.locator(f"meta:is([name='{name}'], [property='{name}'])").count() == 1
+    assert tab.locator("script[src*=fontawesome]").count() == 0
+    tab.close()
 
 
 def test_print_is_light(visit):

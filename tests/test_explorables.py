@@ -406,7 +406,7 @@ def check_fits(page, width: int) -> None:
 def test_every_figure_on_a_phone_in_every_scheme_and_twice_on_a_page(visit, make):
     """One visit: on a phone whose host does not say that it is dark, then as Colab and the site say it, then on a desk,
     by keyboard."""
-    page = visit(make().html() * 2, "dark", "lang=en", width=320)
+    page = visit(make().html() * 2, "dark", "lang=en", width=320, reduced_motion="reduce")
     check_readable(page, "dark")
     for width in (320, 390, 900):
         check_fits(page, width)
@@ -424,7 +424,7 @@ def test_every_figure_on_a_phone_in_every_scheme_and_twice_on_a_page(visit, make
         assert name.strip() and outline != "none"
         seen.add(place)
     assert len(seen) == controls.count()
-    figures.nth(1).locator("input[type=range]").first.press("ArrowRight")
+    figures.nth(1).locator(":is(input[type=range], [role=slider])").first.press("ArrowRight")
     told = '[...document.querySelectorAll(".romae-explorable")].map(figure => figure.dataset.state)'
     # the next frame draws it, and a busy machine is late with that
     page.wait_for_function(f"() => new Set({told}).size === 2")

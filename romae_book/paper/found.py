@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..experiments.waves.experiment import SHORT
 from ..lab.runs import Runs
 from . import counts
 from .ladder import CELLS, Mark, of_setting
@@ -36,7 +37,21 @@ def _uea(preset: str, metric: str, dataset: str, **changes) -> Setting:
 
 
 SERIES = {"n_train": 32_000}
+LATER = {  # how a network is told the time -> settings
+    "rotated": SHORT, "added": SHORT | {"encoding": "absolute"}, "bias": SHORT | {"encoding": "none", "bias": True},
+}
 FINDINGS = (
+    Finding(
+        id="later", title="Start the clock later, and a model that rotates does not notice.",
+        sentence="One whose times are added as sines and cosines errs several times as much. A learned bias of "
+        "attention on the time difference does not notice either.",
+        axis="squared error on waves", chapter="01_rope", lab="waves",
+        marks=tuple(
+            ("ours" if how == "rotated" else "rival", f"{how}{when}", _of("waves", "page", metric, **LATER[how]))
+            for how in LATER
+            for when, metric in (("", "mse"), (", 20 later", "mse_later20"))
+        ) + (("best", "best possible", _of("waves", "page", "mse_best", **SHORT)),),
+    ),
     Finding(
         id="unit", title="The unit of time is part of the model.",
         sentence="With neighbouring samples one unit apart, a small model finds sines that it loses when the whole "

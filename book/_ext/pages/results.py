@@ -114,16 +114,18 @@ def _more(rows: dict[str, numbers.Row], root: Path) -> list[dict]:
     return [line | {"rows": [_cells(row) for row in line["rows"]]} for line in found]
 
 
-def found_html(root: Path | None = None) -> str:
-    """What the book found: a sentence and a picture each; those whose records are missing are left out."""
+def found_html(root: Path | None = None, ids: Sequence[str] = ()) -> str:
+    """What the book found: a sentence and a picture each; those whose records are missing are left out. ids: of these
+    findings alone, and the first sentence of each."""
     runs = Runs.load(root)
     lines = [(f, marks_of(f, runs)) for f in FINDINGS]
-    lines.insert(2, (ANY_NUMBER, any_number(root)))
+    lines.insert(3, (ANY_NUMBER, any_number(root)))
+    lines = [line for line in lines if not ids or line[0].id in ids]
     draw = lambda f, marks: axis_html(  # noqa: E731
         marks, f.axis, higher=f.better == "higher", scale=f.scale, whose={"paper": "paper"}
     )
     pictures = [(f, draw(f, marks)) for f, marks in lines if marks]
-    return render_records("found.html", root, colours=colour_css(".romae-results"), lines=pictures)
+    return render_records("found.html", root, colours=colour_css(".romae-results"), lines=pictures, brief=bool(ids))
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
