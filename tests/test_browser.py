@@ -251,8 +251,9 @@ def test_figures_answer_on_a_phone(visit, page):
 
 # Every shift of what is on the screen, from the first paint on, adds to window.moved.
 MOVED = """window.moved = 0;
-new PerformanceObserver(list => list.getEntries().forEach(entry => { if (!entry.hadRecentInput) moved += entry.value; }))
-  .observe({type: "layout-shift", buffered: true});"""
+new PerformanceObserver(list => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) moved += entry.value;
+}).observe({type: "layout-shift", buffered: true});"""
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["laptop", "phone"])

@@ -135,7 +135,7 @@ function explorable(root, data, kit) {
     kit.frame(svg, width, height);
     svg.replaceChildren(...legend(width, phone), ...names.map(name => panels[name].node), hint);
     for (const name of names) {
-      const p = panels[name], y = tops[name] - 8, bar = box.bar = phone ? 56 : 140;
+      const p = panels[name], y = tops[name] - 8, bar = box.bar = phone ? 44 : 140;
       kit.set(p.ground, {y: tops[name], width, height: plot});
       kit.set(p.head, {y});
       kit.set(p.misses, {x: width - bar - 44, y, display: phone ? "none" : null});

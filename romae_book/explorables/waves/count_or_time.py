@@ -34,7 +34,7 @@ def explorable(models: dict[str, RoMAE], source: str = "") -> Explorable:
         name="count_or_time",
         needs=("romae",),
         data=payload(models),
-        height=150,
+        height=122,
         title="The same twelve readings: one network counts them, the other knows their times. Drag a dot.",
         caption="Grey: the true curve, which neither network sees. Shaded: what is missed; the bar is its mean, where "
         f"the wave's height is 1. {source}".rstrip(),
