@@ -23,13 +23,9 @@ from romae_book.notebook import (
 from romae_book.notebook.pendulum import Pendulum
 from romae_book.notebook.spirals import Spirals
 
-ERROR = 49.0**2 / (180 * 40_000) ** 0.5  # standard error of a test set's variance: see chapter 03
-
 
 def of_position():
-    groups = position.setups()
-    yield from (position.findings(groups), position.table_of_setups(groups), position.controls(groups))
-    yield from (position.table_1(ERROR), position.about_table_1(ERROR), position.table_of_ranges())
+    yield position.findings(position.setups())
 
 
 def of_frequencies():
