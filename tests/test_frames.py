@@ -258,6 +258,16 @@ def test_labels_are_classes_of_samples():
         from_table(frame, id="who", time="when", channel="what", value="value", label="kind")
 
 
+def test_properties_of_samples_travel_along():
+    frame = {"who": list("aabb"), "when": [0.0, 1, 0, 1], "x": [1.0, 2, 3, 5], "age": [4, 4, 6, None], "size": [7] * 4}
+    names = dict(id="who", time="when", value="x")
+    tokens, _ = from_table(frame, static=["age", "size"], **names)
+    assert tokens.aux["static"].tolist() == [[4, 7], [6, 7]] and tokens[[1]].aux["static"].tolist() == [[6, 7]]
+    for age, message in (([4, 5, 6, 6], "age of sample 'a' is both 4 and 5"), ([4, 4, None, None], "'b' is missing")):
+        with pytest.raises(ValueError, match=message):
+            from_table(frame | {"age": age}, static="age", **names)
+
+
 GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
 
 

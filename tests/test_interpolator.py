@@ -350,6 +350,16 @@ def test_flat_and_short_series_have_answers(values):
         np.testing.assert_allclose(mean, 7)
 
 
+def test_a_short_series_beside_long_ones_has_an_answer():
+    """Whoever has all the weight elsewhere: two points and one are for lines alone."""
+    t = np.arange(120.0)
+    series = [(t, np.sin(t / 5 + k)) for k in range(3)] + [([3.0, 9.0], [0.5, -0.5]), ([4.0], [0.3])]
+    model = Interpolator(**QUICK).fit(series)
+    model.mixture_.inside.means[:] = model.mixture_.inside.densities[:] = np.eye(6)[2]
+    mean, deviation = (np.array(x) for x in model.predict(at=[6.0]))
+    assert np.isfinite(mean).all() and (deviation[3:] > 0.2).all() and mean[3, 0] == pytest.approx(0, abs=0.1)
+
+
 def test_many_rows_are_sampled(monkeypatch):
     """Whole series while there are few rows; of long ones a stretch, the same in time for all channels."""
     monkeypatch.setattr(mixture, "ROWS", 400)

@@ -262,6 +262,7 @@ class Mixture:
         both = self.inside, self.beyond
         weight = np.max([(w.means, w.densities) for w in both], axis=(0, 1))
         heavy = weight > 0.02  # the others are not worth the time
+        heavy[0] = True  # lines, which always answer
         used = [c for c, h in zip(choose(self.model), heavy, strict=True) if h]
         found = gather(used, scale_curves(curves), asked)
         out = np.empty((2, len(found["spread"])))

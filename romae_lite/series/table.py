@@ -68,7 +68,8 @@ def from_table(
     error : str, optional
         Column of standard deviations of the measurements; of a long table only.
     static : str or sequence of str, optional
-        Columns of numbers that do not change within a sample: age, size, site.
+        Columns of numbers that do not change within a sample, such as age. They travel
+        with the tokens; the estimators do not look at them yet.
     unit : float, optional
         Time of one unit of position. None: the median distance of neighbouring times
         of one channel of a sample, so that RoPE's fastest pair turns about one radian
@@ -80,8 +81,8 @@ def from_table(
         values (B, N, 1); positions (B, N, 1), the time since a sample's first, or
         (B, N, 2) with the channel's number; in the order of time. aux["label"] (B,)
         are indices into `Scale.labels`, -1 where the class is unknown; aux["error"]
-        (B, N) in the units of the tokens, 0 where unknown; aux["static"] (B, S)
-        standardised, 0 where unknown.
+        (B, N) in the units of the tokens, 0 where unknown; aux["static"] (B, S) as it
+        is in the table.
     scale : Scale
         The units, and the names of samples, channels and classes: `tokens.scale`.
 
@@ -105,7 +106,7 @@ def from_table(
         if unknown := int((aux["label"] < 0).sum()):
             notes.append(f"{unknown} samples have no {label}.")
     if listed(static):
-        aux["static"] = torch.from_numpy(_fixed(rows, static))
+        aux["static"] = _fixed(rows, static)
     scale = rows.scale(unit, classes, notes)
     start = np.flatnonzero(np.diff(rows.sample, prepend=-1))
     axes = [(rows.time - rows.time[start][rows.sample]) / scale.unit, rows.kind * 1.0]
@@ -396,22 +397,19 @@ def _labels(
     return classes, torch.tensor(numbers)
 
 
-def _fixed(rows: Rows, static: str | Sequence[str]) -> np.ndarray:
-    """Return what does not change of each sample, standardised: (B, S) float32."""
-    found = np.zeros((len(rows.ids), len(listed(static))), dtype=np.float32)
-    number = {name: i for i, name in enumerate(rows.ids)}
-    owner = np.array([number.get(to_python(name), -1) for name in rows.owner.tolist()])
+def _fixed(rows: Rows, static: str | Sequence[str]) -> Tensor:
+    """Return what does not change of each sample, (B, S) float64."""
+    found = torch.empty(len(rows.ids), len(listed(static)), dtype=torch.float64)
+    owner = [to_python(name) for name in rows.owner.tolist()]
     for s, name in enumerate(listed(static)):
-        column = read_numbers(name, rows.columns[name])
-        there = ~np.isnan(column) & (owner >= 0)
-        low, high = np.full(len(found), np.inf), np.full(len(found), -np.inf)
-        np.minimum.at(low, owner[there], column[there])
-        np.maximum.at(high, owner[there], column[there])
-        if (changes := high > low).any():
-            sample = rows.ids[int(changes.argmax())]
-            raise ValueError(f"{name} of sample {sample!r} changes; static must not")
-        known = np.isfinite(low)
-        if known.any():
-            level, spread = low[known].mean(), low[known].std()
-            found[known, s] = (low[known] - level) / (spread or 1.0)
+        known: dict = {}
+        numbers = read_numbers(name, rows.columns[name]).tolist()
+        for sample, number in zip(owner, numbers, strict=True):
+            if number == number and known.setdefault(sample, number) != number:
+                both = f"{known[sample]:g} and {number:g}"
+                raise ValueError(f"{name} of sample {sample!r} is both {both}")
+        for b, sample in enumerate(rows.ids):
+            if sample not in known:
+                raise ValueError(f"{name} of sample {sample!r} is missing")
+            found[b, s] = known[sample]
     return found
