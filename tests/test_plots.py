@@ -27,7 +27,7 @@ from romae_book.experiments.tiny_imagenet.experiment import TinyImageNet
 from romae_book.experiments.uea import plots as uea
 from romae_book.experiments.uea.data import SETS
 from romae_book.figures import COLOURS, INK
-from romae_book.notebook import fifteen_minutes, model, rope
+from romae_book.notebook import waves
 from romae_lite.tokens import Tokens
 
 BLUE, GREEN, ORANGE, PURPLE = (COLOURS[name] for name in ("blue", "green", "vermillion", "purple"))
@@ -249,56 +249,39 @@ def by_epoch(steps):
 # -- 00, 01, 02 ------------------------------------------------------------------------------------------------------
 
 
-def test_fifteen_minutes():
-    first, second = ([e for e in HISTORY if e["stage"] == stage] for stage in ("pretrain", "fine-tune"))
-    assert points(fifteen_minutes.learning(first, second).axes[0])[:2] == [FIRST, SECOND]
-    seen = Tokens(values=torch.tensor([[[1.0], [2.0]]]).repeat(2, 1, 1), positions=torch.tensor([[[0.0], [3.0]]] * 2))
-    truth, period, phase = fifteen_minutes.curves(np.random.default_rng(0), np.array([0.0, 1.0]))
-    np.testing.assert_allclose(truth[:, 1], np.sin(2 * np.pi * (1 / period + phase))[:, 0])
-    fig = fifteen_minutes.between(seen, np.array([0.0, 1.0]), np.full((2, 2, 1), 0.5), truth)
-    assert points(fig.axes[1])[1:] == [[(0, 0.5), (1, 0.5)], [(0, 1), (3, 2)]]
+def test_the_best_answer_is_the_mean_of_waves_that_fit():
+    """Against drawing waves from the prior and keeping those near the readings (no grid, no formula)."""
+    rng, times, at = np.random.default_rng(0), np.array([1.0, 5.0, 9.0]), np.array([3.0, 14.0])
+    values = waves.wave(times, 8.0, 0.2)
+    period, phase = rng.uniform(6, 10, (400_000, 1)), rng.uniform(0, 1, (400_000, 1))
+    density = np.exp(-((waves.wave(times, period, phase) - values) ** 2).sum(1) / 2 / waves.NOISE**2)
+    kept = rng.uniform(size=len(density)) < density
+    drawn = waves.wave(at, period[kept], phase[kept])
+    spread = drawn.std(0) / len(drawn) ** 0.5
+    assert kept.sum() > 1000
+    assert (np.abs(waves.best(times, values, at) - drawn.mean(0)) < 4 * spread + 0.005).all()  # 0.005: the grid
 
 
-def test_scores_of_the_encodings():
-    """RoPE's score is a function of the distance; without positions all tokens of one content are alike."""
-    times, x, W_q, W_k = rope.irregular_tokens(6, 0)
-    x = x[:1].expand(6, -1)
-    found = {kind: rope.scores(kind, times, x, W_q, W_k).numpy() for kind in rope.ENCODINGS}
-    plain = float((x[0] @ W_q) @ (x[0] @ W_k)) / 60**0.5
-    np.testing.assert_allclose(found["none"], plain, rtol=1e-5)
-    np.testing.assert_allclose(np.diag(found["rope"]), plain, rtol=1e-4)  # at distance 0
-    np.testing.assert_allclose(np.diag(found["index"], 1), found["index"][0, 1], rtol=1e-4)
-    ax = rope.scores_by_distance(times, found).axes[3]
-    assert points(ax)[0][1] == pytest.approx((float(times[1] - times[0]), found["rope"][0, 1]))
+def test_the_best_error_is_little_more_than_the_noise_where_all_is_known():
+    rng = np.random.default_rng(1)
+    times = np.sort(rng.uniform(0, 20, (30, 24)), axis=1)
+    clean = waves.wave(times, rng.uniform(6, 10, (30, 1)), rng.uniform(0, 1, (30, 1)))
+    found = waves.best_error(times, clean + rng.normal(0, waves.NOISE, clean.shape))
+    assert 0.008 < found < 0.02  # 0.1 squared, and what twelve readings leave open
 
 
-def test_patches_and_copying():
-    fixed, informed = model.next_value_errors(np.random.default_rng(0))
-    assert fixed[0] < 1e-8 and informed.max() < 1e-6 and fixed[-1] > 0.1  # exact on a grid; exact with the times
-    assert points(model.jitter(fixed, informed).axes[0])[0] == list(zip(model.JITTERS, fixed, strict=True))
-    picture = np.array([[0.0, 0.0, 1.0]])
-    share, gone, copy = model.copied(picture, lambda n, ratio: torch.tensor([0]), 0.25, step=1)
-    assert share == 0 and gone.tolist() == [[True, False, False]] and (copy == picture).all()
-    share, _, copy = model.copied(picture, lambda n, ratio: torch.tensor([0, 1]), 0.5, step=1)
-    assert share == pytest.approx(9 / 2) and (copy == 1).all()  # error 1 where the variance is 2/9
-
-
-def test_the_small_models():
-    """A model that answers 7: what is hidden becomes 7, the rest stays."""
-    tokens = Tokens(values=torch.arange(4.0).view(1, 4, 1), positions=torch.arange(4.0).view(1, 4, 1))
-    seen, gone = torch.tensor([[0, 3]]), torch.tensor([[1, 2]])
-    values, hidden = model.filled(lambda v, p, asked: torch.full((1, 2, 1), 7.0), tokens, seen, gone)
-    assert values.flatten().tolist() == [0, 7, 7, 3] and hidden.tolist() == [[False, True, True, False]]
-    assert model.error(values, tokens, hidden) == (36 + 25) / 2
-    assert torch.equal(model.straight_lines(tokens, hidden), tokens.values)
-    losses = {"digits": [4.0, 2.0, 6.0], "pulsating stars": [1.0, 1.0, 1.0]}
-    fig = model.learning(losses, {"digits": 2.0, "pulsating stars": 1.0}, 2)
-    assert points(fig.axes[0]) == [[(2, 1.5), (3, 2)], [(2, 1), (3, 1)]]
-    scores = {name: np.array([[1.0, 2], [3, 4], [5, 6]]) for name in losses}
-    fig = model.errors(np.array([0.1, 0.2, 0.3]), scores, [0.5, 0.6])
-    assert points(fig.axes[1]) == [
-        [(0.1, 1), (0.2, 3), (0.3, 5)], [(0.1, 2), (0.2, 4), (0.3, 6)], [(0.1, 0.5), (0.3, 0.6)],
-    ]
+def test_waves_are_drawn_as_they_are():
+    rows, grid = [(np.array([1.0, 2.0]), np.array([0.5, -0.5]), np.array([True, False]))], np.array([0.0, 20.0])
+    fig = waves.answers(rows, grid, [{"RoMAE": np.array([0.1, 0.2])}], [np.array([0.3, 0.4])])
+    assert points(fig.axes[0]) == [[(0, 0.3), (20, 0.4)], [(0, 0.1), (20, 0.2)], [(1, 0.5)], [(2, -0.5)]]
+    rng = np.random.default_rng(0)
+    assert len(points(waves.answers(rows, grid, [{}], rng=rng).axes[0])) == 40 + 1 + 2  # waves, their legend, dots
+    fig = waves.learning({"told times": [(1, 0.5), (2, 0.25)]}, 0.01)
+    assert points(fig.axes[0])[0] == [(1, 0.5), (2, 0.25)]
+    fig = waves.errors([3, 5], {"your model": [0.2, 0.1], "best possible": [0.1, 0.05]})
+    assert points(fig.axes[0]) == [[(3, 0.2), (5, 0.1)], [(3, 0.1), (5, 0.05)]]
+    fig = waves.scores_by_distance(torch.tensor([0.0, 2.0]).numpy(), {k: np.eye(2) for k in "abcd"})
+    assert points(fig.axes[3])[0] == [(0, 1), (2, 0), (-2, 0), (0, 1)]
 
 
 # -- 09 --------------------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Explorable:
         return f"#{self.name}:{'&'.join(pairs)}"
 
     def numbered(self, number: str) -> "Explorable":
-        """The same figure with a number: gallery("patches").numbered("2.1")."""
+        """The same figure with a number: gallery("pipeline").numbered("2.1")."""
         return replace(self, number=number)
 
     def __post_init__(self):

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from romae_book.explorables.autoencoder.forward_pass import block_multiplications
 from romae_book.explorables.autoencoder.mask_ratio import SCALE
 from romae_book.explorables.weights import predicted
 from romae_lite.model import Size
@@ -28,5 +27,7 @@ def cost(model: dict, visible: int, hidden: int) -> tuple[int, int]:
     """Multiplications in the blocks for one sample: as it is, and if the encoder saw all places."""
     enc, dec = Size(**model["encoder"]), Size(**model["decoder"])
     n = visible + hidden + model["cls"]
-    decoder = dec.depth * block_multiplications(dec, n)
-    return tuple(enc.depth * block_multiplications(enc, seen) + decoder for seen in (n - hidden, n))
+    # queries, keys, values, output and the feed-forward part; scores and sums of every pair of tokens
+    block = lambda z, n: n * (4 * z.dim**2 + 2 * z.dim * z.ff) + 2 * n**2 * z.dim  # noqa: E731
+    decoder = dec.depth * block(dec, n)
+    return tuple(enc.depth * block(enc, seen) + decoder for seen in (n - hidden, n))

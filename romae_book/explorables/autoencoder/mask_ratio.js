@@ -1,7 +1,8 @@
 // A trained RoMAE in the page: hide tokens of a picture or of a series, and see what it is given and what it fills in.
 function explorable(root, data, kit) {
   const sources = data.sources.map(prepare), announce = kit.announcer(root);
-  let s = 0, k = 0, seed = 1, hidden = new Set(), cursor = 0, filled = [];
+  let s = 0, k = 0, seed = 1, hidden = new Set(), cursor = 0, filled = [],
+    line = null;
 
   function prepare(source) {
     const unit = rows => rows.map(row => row.map(v => v / data.scale));
@@ -10,6 +11,13 @@ function explorable(root, data, kit) {
         curve: x.curve && unit(x.curve)}))};
   }
   const predict = ({model}, {values, positions}) => romae.predict(model, values, positions, hidden);
+  // Of a model that can be asked anywhere (`alone`): its whole curve, at the times of the true one.
+  function between({model}, {values, positions, curve}) {
+    if (!model.alone || !curve) return null;
+    const seen = values.map((_, i) => i).filter(i => !hidden.has(i)), of = list => seen.map(i => list[i]);
+    const said = romae.decode(model, romae.encode(model, of(values), of(positions)), curve.map(([t]) => [t]));
+    return curve.map(([t], i) => [t, said[i][0]]);
+  }
   // the mean of the training set, or linear interpolation in time
   function guess({reference}, {values, positions}, i) {
     if (reference) return reference[i];
@@ -185,7 +193,7 @@ function explorable(root, data, kit) {
       const parts = [...kit.axes({left: 0, right: width, bottom: height - 20},
         {x: {scale: across, ticks: across.ticks(5), line: true, drop: 15}}),
         kit.curve(sample.curve.map(([t, v]) => place(t, v)), "currentColor", 1.2, null, {"stroke-opacity": 0.45}),
-        kit.curve(gone, "var(--romae-blue)", 1.4, null, {"stroke-opacity": 0.7}),
+        kit.curve(line ? line.map(([t, v]) => place(t, v)) : gone, "var(--romae-blue)", 1.6),
         ...sample.values.map(([v], i) => { const [cx, cy] = place(sample.positions[i][0], v);
           return kit.svg("circle", {cx, cy, r: 3.6,
           style: hidden.has(i) ? "fill:none;stroke:currentColor;stroke-opacity:.5" : "fill:currentColor"}); }),
@@ -216,6 +224,7 @@ function explorable(root, data, kit) {
   function update(spoken = "") {
     const source = sources[s], sample = source.samples[k], {model} = source;
     filled = predict(source, sample);
+    line = between(source, sample);
     show();
     slider.set(hidden.size);
     drawStrips();
