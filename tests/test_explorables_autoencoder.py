@@ -11,16 +11,16 @@ from test_explorables import state, visit  # noqa: F401
 
 from romae_book.explorables import weights
 from romae_book.explorables.autoencoder import attention_block, mask_ratio, pipeline
-from romae_book.explorables.autoencoder.pictures import digit_tokens, stars
 from romae_book.explorables.explorable import Explorable
 from romae_lite.model import ModelConfig, RoMAE, size
 from romae_lite.rope import PositionEncoding
+from romae_lite.tokens import Tokens
 
 
-def small(patch: int, axes: int, cls: bool = True) -> RoMAE:
+def small(cls: bool = False, alone: bool = True) -> RoMAE:
     """A model with random weights: the page has to compute what it computes, sensible or not."""
     config = ModelConfig(
-        patch=patch, axes=axes, encoder=size("16x2x2x32"), decoder=size("16x2x2x16"), cls=cls,
+        patch=1, axes=1, encoder=size("16x2x2x32"), decoder=size("16x2x2x16"), cls=cls, alone=alone,
         positions=PositionEncoding(base=100.0),
     )
     with torch.random.fork_rng():
@@ -32,25 +32,24 @@ def small(patch: int, axes: int, cls: bool = True) -> RoMAE:
     return model
 
 
-def sources() -> list[dict]:
-    digits, series = digit_tokens(3, np.random.default_rng(0)), stars(3, np.random.default_rng(0))
-    mean = digit_tokens(50, np.random.default_rng(1)).values.mean(0)
-    return [
-        mask_ratio.source("digits", small(16, 2), digits, ["a", "b", "c"], reference=mean, grid=(5, 5)),
-        mask_ratio.source("pulsating stars", small(1, 1, cls=False), series, ["one", "two", "three"]),
-    ]
+def series() -> Tokens:
+    rng = np.random.default_rng(0)
+    times, grid = np.sort(rng.uniform(0, 20, (3, 24)), axis=1), np.broadcast_to(np.linspace(0, 20, 41), (3, 41))
+    values = np.sin(times) + rng.normal(0, 0.1, times.shape)
+    curve = torch.from_numpy(np.stack((grid, np.sin(grid)), -1))
+    return Tokens(values=values[..., None], positions=times[..., None], aux={"curve": curve})
 
 
-def figure(name: str) -> Explorable:
+def figure(name: str = "mask_ratio", cls: bool = False) -> Explorable:
     """For the tests that every explorable has to pass."""
-    return mask_ratio.explorable(sources())
+    return mask_ratio.explorable(small(cls), series())
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------
 
 
 def test_packed_model_is_the_model_in_half_precision():
-    model = small(16, 2)
+    model = small()
     back = weights.unpacked(json.loads(json.dumps(weights.packed(model))))
     for name, weight in model.state_dict().items():
         assert torch.equal(back.state_dict()[name], weight.half().float()), name
@@ -60,63 +59,65 @@ def test_packing_refuses_what_the_page_cannot_compute():
     config = ModelConfig(patch=1, axes=1, positions=PositionEncoding(kind="absolute"))
     with pytest.raises(ValueError, match="absolute"):
         weights.packed(RoMAE(config))
-    model = small(1, 1)
+    model = small()
     with torch.no_grad():
         model.mask_token[3] = 1e6
     with pytest.raises(ValueError, match="mask_token holds"):
         weights.packed(model)
 
 
-def test_no_source():
-    with pytest.raises(ValueError, match="sources"):
-        mask_ratio.explorable([])
+def test_a_model_whose_answers_depend_on_one_another_is_refused():
+    with pytest.raises(ValueError, match="alone"):
+        mask_ratio.explorable(small(alone=False), series())
 
 
 # --- the pages --------------------------------------------------------------------------------------------------------
 
 
-def check_mask(page, given: list[dict]) -> dict:
+def check_mask(page, given: dict) -> dict:
     now = state(page)
-    source = next(s for s in given if s["name"] == now["source"])
-    found, error, reference = oracle_mask_ratio.fill_in(source, now["sample"], now["hidden"])
+    found, error, straight = oracle_mask_ratio.fill_in(given, now["sample"], now["hidden"])
     assert np.ptp(found) > 0.1  # or the next line would say little
     np.testing.assert_allclose(now["filled"], found, atol=1e-4)  # the model computes in float32
     # four decimals are shown
     assert float(now["mse"]) == pytest.approx(error, abs=6e-5, rel=1e-4)
-    assert float(now["reference"]) == pytest.approx(reference, abs=6e-5)
-    total = len(source["samples"][0]["values"])
-    cost, full = oracle_mask_ratio.cost(source["model"], total - len(now["hidden"]), len(now["hidden"]))
+    assert float(now["reference"]) == pytest.approx(straight, abs=6e-5)
+    total = len(given["samples"][0]["values"])
+    cost, full = oracle_mask_ratio.cost(given["model"], total - len(now["hidden"]), len(now["hidden"]))
     assert (now["multiplications"], now["share"]) == (cost, math.floor(100 * cost / full + 0.5))
     assert now["mse"] in page.locator(".mr-facts").inner_text()
     return now
 
 
-def test_masks_agree_with_the_model(visit):  # noqa: F811
-    given = sources()
-    page = visit(mask_ratio.explorable(given).html())
-    assert len(check_mask(page, given)["hidden"]) == 19
+@pytest.mark.parametrize("cls", [False, True])
+def test_masks_agree_with_the_model(visit, cls):  # noqa: F811
+    made = figure(cls=cls)
+    page = visit(made.html())
+    assert len(check_mask(page, made.data)["hidden"]) == 18
     page.get_by_role("button", name="draw again").press("Enter")
-    check_mask(page, given)
+    check_mask(page, made.data)
     for key in ("Home", "ArrowRight", "End"):
         page.locator("input[type=range]").press(key)
-        check_mask(page, given)
-    assert len(state(page)["hidden"]) == 24  # one stays visible
-    page.get_by_role("button", name="pulsating stars").press("Enter")
-    page.get_by_role("button", name="two").press("Enter")
-    now = check_mask(page, given)
-    assert (now["source"], now["sample"], len(now["hidden"])) == ("pulsating stars", 1, 38)
+        check_mask(page, made.data)
+    assert len(state(page)["hidden"]) == 23  # one stays visible
+    page.get_by_role("button", name="series 2").press("Enter")
+    assert check_mask(page, made.data)["sample"] == 1
 
 
-def test_single_tokens_are_hidden_and_shown(visit):  # noqa: F811
-    given = sources()
-    page = visit(mask_ratio.explorable(given).html())
+def test_single_readings_are_hidden_and_shown(visit):  # noqa: F811
+    made = figure()
+    page = visit(made.html())
     board = page.locator(".mr-board")
-    box, before = board.bounding_box(), set(state(page)["hidden"])
-    board.click(position={"x": box["width"] * 0.5, "y": box["height"] * 0.5})  # the middle of 5 x 5
-    assert set(check_mask(page, given)["hidden"]) == before ^ {12}
+    before = set(state(page)["hidden"])
+    board.focus()
+    board.press(" ")
+    assert set(check_mask(page, made.data)["hidden"]) == before ^ {0}
     board.press("ArrowRight")
     board.press(" ")
-    assert set(check_mask(page, given)["hidden"]) == before ^ {12, 13}
+    assert set(check_mask(page, made.data)["hidden"]) == before ^ {0, 1}
+    box = board.bounding_box()
+    board.click(position={"x": box["width"] - 10, "y": box["height"] / 2})  # the last reading is nearest
+    assert set(check_mask(page, made.data)["hidden"]) == before ^ {0, 1, 23}
     assert page.locator("input[type=range]").input_value() == str(len(state(page)["hidden"]))
 
 

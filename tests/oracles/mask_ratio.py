@@ -9,17 +9,14 @@ from romae_book.explorables.weights import predicted
 from romae_lite.model import Size
 
 
-def fill_in(source: dict, sample: int, hidden: Sequence[int]) -> tuple[np.ndarray, float, float]:
-    """What the page computes: predictions (M, P) for the hidden tokens in order, their mean squared error, and that of
-    the reference."""
-    chosen = source["samples"][sample]
+def fill_in(data: dict, sample: int, hidden: Sequence[int]) -> tuple[np.ndarray, float, float]:
+    """What the page computes: predictions (M, 1) for the hidden readings in order, their mean squared error, and that
+    of straight lines."""
+    chosen = data["samples"][sample]
     values, positions = (np.array(chosen[name]) / SCALE for name in ("values", "positions"))
     gone = np.isin(np.arange(len(values)), list(hidden))
-    found = predicted(source["model"], values, positions, hidden)
-    if source["reference"] is not None:
-        guess = np.array(source["reference"])[gone] / SCALE
-    else:
-        guess = np.interp(positions[gone, 0], positions[~gone, 0], values[~gone, 0])[:, None]
+    found = predicted(data["model"], values, positions, hidden)
+    guess = np.interp(positions[gone, 0], positions[~gone, 0], values[~gone, 0])[:, None]
     return found, float(np.mean((found - values[gone]) ** 2)), float(np.mean((guess - values[gone]) ** 2))
 
 
