@@ -28,7 +28,7 @@ def small(cls: bool = False, alone: bool = True) -> RoMAE:
         model = RoMAE(config)
         with torch.no_grad():
             for weight in model.parameters():  # large enough for every part to matter
-                weight += 0.3 * torch.randn_like(weight)
+                weight += 0.5 * torch.randn_like(weight)
     return model
 
 
@@ -77,7 +77,8 @@ def test_a_model_whose_answers_depend_on_one_another_is_refused():
 def check_mask(page, given: dict) -> dict:
     now = state(page)
     found, error, straight = oracle_mask_ratio.fill_in(given, now["sample"], now["hidden"])
-    assert np.ptp(found) > 0.1  # or the next line would say little
+    # one question, or one token to look at: all answers are alike; elsewhere the next line would say little
+    assert np.ptp(found) > 0.1 or len(now["hidden"]) in (1, 23)
     np.testing.assert_allclose(now["filled"], found, atol=1e-4)  # the model computes in float32
     # four decimals are shown
     assert float(now["mse"]) == pytest.approx(error, abs=6e-5, rel=1e-4)
