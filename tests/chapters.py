@@ -22,7 +22,7 @@ SMALL = {
     "07_physionet": {"patients": 100, "epochs": 1},
     "08_pendulum": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 60},
     "09_uea": {"epochs": 1, "pretrain_epochs": 1},
-    "10_elasticc": {"epochs": 1, "n_train": 200, "n_test": 80},
+    "10_elasticc": {"epochs": 1},
     "11_tiny_imagenet": {"per_class": 12, "epochs": 1, "pretrain_epochs": 1, "painter_epochs": 1},
     "12_esc50": {"epochs": 1, "pretrain_epochs": 1, "listen_epochs": 1, "n_train": 60},
     "13_speed": {"encoder": "24x2x1x24", "batch": 2, "rounds": 1},

@@ -8,9 +8,9 @@ from IPython.display import Markdown
 from romae_book.experiments.synthetic.experiment import Synthetic
 from romae_book.lab.runs import runs_of
 from romae_book.notebook import (
-    elasticc,
     esc50,
     frequencies,
+    lightcurves,
     pendulum,
     physionet,
     position,
@@ -63,9 +63,8 @@ def of_uea():
     yield from (uea.findings(*runs), uea.beside_the_paper(*runs), uea.notes(*runs), *uea.worth(*runs))
 
 
-def of_elasticc():
-    groups, real = elasticc.runs_by_change(), elasticc.runs_on_elasticc()
-    yield from (elasticc.findings(groups, real), elasticc.pairs(groups), elasticc.table4(real))
+def of_lightcurves():
+    yield lightcurves.classification()
 
 
 def of_tiny_imagenet():
@@ -87,7 +86,7 @@ def of_speed():
 
 MADE = {
     "03_cls": of_position, "04_units": of_frequencies, "05_spirals": of_spirals, "06_synthetic": of_synthetic,
-    "07_physionet": of_physionet, "08_pendulum": of_pendulum, "09_uea": of_uea, "10_elasticc": of_elasticc,
+    "07_physionet": of_physionet, "08_pendulum": of_pendulum, "09_uea": of_uea, "10_elasticc": of_lightcurves,
     "11_tiny_imagenet": of_tiny_imagenet, "12_esc50": of_esc50, "13_speed": of_speed,
 }
 

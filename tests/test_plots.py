@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from romae_book.experiments.elasticc import plots as elasticc
-from romae_book.experiments.elasticc.data import DETECTED, LightCurves
 from romae_book.experiments.esc50 import plots as esc50
 from romae_book.experiments.frequencies import plots as frequencies
+from romae_book.experiments.lightcurves import plots as lightcurves
+from romae_book.experiments.lightcurves.data import load
 from romae_book.experiments.pendulum import plots as pendulum
 from romae_book.experiments.physionet import plots as physionet
 from romae_book.experiments.physionet.experiment import PhysioNet
@@ -314,37 +314,23 @@ def test_uea():
 # -- 10 --------------------------------------------------------------------------------------------------------------
 
 
-def test_elasticc():
-    ax = elasticc.changes({"a": [0.1, -0.1], "b": [0.2]}, {"a": (-0.3, 0.3), "b": None}).axes[0]
-    assert points(ax)[:3] == [[(0.1, 0), (-0.1, 0)], [(-0.3, 0), (0.3, 0)], [(0.2, 1)]]
-    fig = elasticc.losses(HISTORY, weighted=True)
-    assert points(fig.axes[0])[0] == by_epoch(FIRST) and points(fig.axes[1])[0] == by_epoch(SECOND)
-    ax = elasticc.confusion(np.array([[98, 2], [30, 70]]), ("x", "y"), "made up").axes[0]
-    assert words(ax) == ["98", "30", "70"]  # 2 % has no number
-    np.testing.assert_allclose(ax.images[0].get_array(), [[0.98, 0.02], [0.3, 0.7]])
+def test_stars_are_folded_and_the_wrong_ones_marked():
+    curves = load("rr_lyrae")
+    fig = lightcurves.twenty(curves, curves.period, [3])
+    assert [ax.get_title("left").endswith("wrong") for ax in fig.axes] == [i == 3 for i in range(20)]
+    part = curves.points(2)
+    green = curves.band[part] == 1
+    drawn = np.array(points(fig.axes[2])[0])
+    np.testing.assert_allclose(drawn[:, 0], curves.time[part][green] / curves.period[2] % 1)
+    np.testing.assert_allclose(drawn[:, 1], curves.value[part][green])
 
 
-def test_waiting():
-    """Sixteen objects: those with more visits are right; groups by quantiles hold the shares."""
-    visits = np.arange(16)
-    arrays = {"visits": visits, "detections": visits * 2, "label": np.ones(16), "predicted": 1.0 * (visits >= 8)}
-    by_day = np.linspace(0, 1, 16).reshape(2, 8)
-    left, right = elasticc.waiting(by_day, [arrays]).axes
-    assert points(left)[0] == list(enumerate(by_day.mean(0)))
-    shares = [share for _, share in points(right)[0]]
-    assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 1
-
-
-def test_light_curves_show_a_class_and_its_detections():
-    curves = LightCurves(
-        names=("AGN", "KN"), ids=np.array([7]), label=np.array([1]), start=np.array([0, 3]),
-        time=np.array([1.0, 3.0, 5.0]), band=np.array([0, 1, 0]), flux=np.array([8.0, 9.0, 7.0]), error=np.ones(3),
-        flags=np.array([0, 0, DETECTED]),
-    )
-    ax = elasticc.light_curves(curves, ("AGN", "KN"), ["KN"]).axes[0]
-    assert ax.get_title("left") == "KN"
-    drawn = [line for line in points(ax) if line]
-    assert sorted(sum(drawn, [])) == [(-4, 8), (-2, 9), (0, 7)]  # days since the detection
+def test_answers_stand_beside_what_was_hidden():
+    arrays = {"star": np.array([0, 0, 1, 0]), "band": np.array([1, 1, 1, 2]), "phase": np.array([0.8, 0.2, 0.5, 0.5]),
+              "value": np.array([1.0, 2.0, 3.0, 4.0]), "prediction": np.array([1.5, 2.5, 3.5, 4.5])}
+    first, second = lightcurves.answers({"model": arrays}, (0, 1)).axes
+    assert points(first) == [[(0.8, 1.0), (0.2, 2.0)], [(0.2, 2.5), (0.8, 1.5)]]  # the answer in order of phase
+    assert points(second) == [[(0.5, 3.0)], [(0.5, 3.5)]]
 
 
 # -- 11, 12, 13 ------------------------------------------------------------------------------------------------------

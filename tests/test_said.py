@@ -574,15 +574,6 @@ SAID = (
         ),
     ),
     (
-        "notebooks/10_elasticc.ipynb",
-        "still finds most of these stars (a mean F1 of about 0.88 and 0.95)",
-        lambda: all(
-            abs(mean("elasticc small f1_macro encoding=none lr=0.0027 pretrain_lr=0.0017", f"f1_{star}-like") - f1)
-            < 0.01
-            for star, f1 in (("RR Lyrae", 0.88), ("Delta Scuti", 0.95))
-        ),
-    ),
-    (
         "notebooks/07_physionet.ipynb",
         "it predicts with about five sixths of the mean's squared error",
         lambda: (

@@ -77,18 +77,24 @@ class Folding(Masked):
         copies = seen[torch.arange(len(seen)).repeat(COPIES)]
         return Splits(copies, self.tokens(stars, CHOSEN), self.tokens(stars, TESTED))
 
+    def places(self, band: np.ndarray, time: np.ndarray, period: float) -> np.ndarray:
+        """(N, D): band and time; with the phase also a place on a circle, which one
+        period turns once."""
+        where = [band, self.position_scale * time]
+        if self.axis == "phase":
+            angle = 2 * np.pi * time / period
+            where += [self.radius * np.cos(angle), self.radius * np.sin(angle)]
+        return np.stack(where, 1)
+
     def tokens(self, stars: list["Star"], asked: int) -> Tokens:
-        """What is seen of each star and, where `asked` is another role, those points too: aux hidden
-        (n, N); spread and period (n,) of the star."""
+        """What is seen of each star and, where `asked` is another role, those points too: aux hidden (n, N); spread and
+        period (n,) of the star."""
         samples, hidden = [], []
         for star in stars:
             there = (star.role == SEEN) | (star.role == asked)
-            angle = 2 * np.pi * star.time[there] / star.period
-            where = [star.band[there], self.position_scale * star.time[there]]
-            if self.axis == "phase":
-                where += [self.radius * np.cos(angle), self.radius * np.sin(angle)]
+            where = self.places(star.band[there], star.time[there], star.period)
             values = np.stack((star.value[there], np.log(star.error[there])), 1)
-            samples.append((torch.from_numpy(values).float(), torch.from_numpy(np.stack(where, 1))))
+            samples.append((torch.from_numpy(values).float(), torch.from_numpy(where)))
             hidden.append(torch.from_numpy(star.role[there] != SEEN))
         hidden = nn.utils.rnn.pad_sequence(hidden, batch_first=True)
         tokens, of_star = collate(samples), {
