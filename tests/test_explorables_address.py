@@ -46,11 +46,12 @@ RANDOM = {
 def test_what_is_set_comes_back_from_the_address(show, make):
     """Every range, choice and switch moved; the address of that, opened on a fresh page, shows the very same state."""
     figure = make()
-    page = show(figure)
+    page = show(figure, reduced_motion="reduce")
     told = lambda: {k: v for k, v in state(page).items() if k not in RANDOM.get(figure.name, ())}  # noqa: E731
     start = told()
     live = page.locator(".romae-live")
-    for control in live.locator("input[type=range], select, button[aria-pressed]").all():
+    controls = live.locator("input[type=range], select, button[aria-pressed]").all()
+    for control in controls or live.locator("[role=slider]").all():
         if not (control.is_visible() and control.is_enabled()):
             continue
         kind = control.evaluate("e => e.tagName")
