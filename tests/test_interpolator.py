@@ -3,6 +3,8 @@ forms that people have; files of others."""
 
 import json
 import re
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -494,6 +496,16 @@ def test_the_mixture_fills_tables_too():
     np.testing.assert_allclose(again["mean"], found["mean"] + 100, atol=1e-3)
     with pytest.raises(ValueError, match="model knows channels y; the table has z"):
         romae.fill(FRAME.rename(columns={"y": "z"}), time="t", value="z", model=model)
+
+
+def test_a_table_is_filled_without_scikit_learn_and_pandas():
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(('sklearn', 'pandas', 'narwhals')));"
+        "import romae_lite; table = {'t': [1, 2, 3, 4, 5], 'y': [1, 2, None, 2, 1.5]};"
+        "print(romae_lite.fill(table, time='t', value='y')['mean'][2])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0 and 1 < float(done.stdout) < 4, done.stderr
 
 
 def test_what_was_done_is_printed(capsys):

@@ -62,11 +62,12 @@ def fill(
             if its is not None:
                 raise TypeError(f"{name} is {its!r}; it names a column of a table")
         return fill_series(table, values, at, error=error, model=model)
-    from .interpolator import Interpolator  # which needs scikit-learn
+    checks.kind("verbose", verbose, int)
+    mixed = not isinstance(model, RoMAE | None)
+    if mixed:
+        from .interpolator import Interpolator  # which needs scikit-learn
 
-    checks.each(
-        locals(), verbose=checks.a(int), model=checks.a(RoMAE | Interpolator | None)
-    )
+        checks.kind("model", model, RoMAE | Interpolator | None)
     frame, time, value = to_frame(table, time, value)
     rows = read_table(
         frame, time=time, value=value, id=id, channel=channel, error=error
@@ -82,7 +83,7 @@ def fill(
         for note in rows.notes:
             if "missing" not in note:  # those are what is filled
                 print(note)
-    if isinstance(model, Interpolator):
+    if mixed:
         if not hasattr(model, "report_"):
             model._begin()
             model.scale_ = rows.scale()
