@@ -264,7 +264,7 @@ def test_landing_page_shows_the_thing_itself(browser, address, size):
     tab = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
     tab.add_init_script(MOVED)
     answers = []
-    tab.on("response", answers.append)
+    tab.on("response", lambda answer: answers.append(answer))
     tab.goto(f"{address}/{TOC['root']}.html", wait_until="load")
     tab.wait_for_selector(".romae-explorable[data-ready='1']")
     tab.wait_for_timeout(300)
