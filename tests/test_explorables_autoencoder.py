@@ -94,7 +94,7 @@ def check_mask(page, given: dict) -> dict:
 def test_masks_agree_with_the_model(visit, cls):  # noqa: F811
     made = figure(cls=cls)
     page = visit(made.html())
-    assert len(check_mask(page, made.data)["hidden"]) == 18
+    assert len(check_mask(page, made.data)["hidden"]) == 12
     page.get_by_role("button", name="draw again").press("Enter")
     check_mask(page, made.data)
     for key in ("Home", "ArrowRight", "End"):

@@ -163,7 +163,7 @@ function explorable(root, data, kit) {
       filled: gone.map(i => [...filled[i]].map(v => +v.toFixed(5))), cursor, mse, reference: other,
       multiplications: now, share, draw: seed});
   }
-  draw(Math.round(0.75 * total()));
+  draw(Math.round(0.5 * total()));
   kit.keep("tokens", () => [...hidden].sort((a, b) => a - b).join("_"), text => {
     const list = new Set(text.split("_").map(kit.number));
     if (!list.size || list.size >= total() || ![...list].every(i => Number.isInteger(i) && i >= 0
