@@ -64,7 +64,7 @@ def of_uea():
 
 
 def of_lightcurves():
-    yield lightcurves.classification()
+    yield from (lightcurves.classification(), lightcurves.fold_by_fold())
 
 
 def of_tiny_imagenet():
