@@ -151,7 +151,8 @@ def announce_rows(names: Iterable[str] | None, budget: float, gpu: bool) -> Iter
         fits = gpu and seconds <= left
         left -= seconds if fits else 0.0
         time = f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
-        words = "will be filled" if fits else f"needs {row.step.statement.needs}" if row.step.statement.needs else "later"
+        needs = row.step.statement.needs
+        words = "will be filled" if fits else f"needs {needs}" if needs else "later"
         yield (
             f"  {row.step.statement.topic}: {len(row.plans)} runs, "
             f"{time if seconds < float('inf') else 'nobody knows how long'}: {words}"
