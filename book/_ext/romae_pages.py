@@ -117,6 +117,13 @@ class ModelCardDirective(MarkdownDirective):
         return card(self.arguments[0]).split("\n", 2)[2]  # the page has a heading of its own
 
 
+class FindingsDirective(MarkdownDirective):
+    def markdown(self):
+        from romae_book.paper.found import lines
+
+        return "\n".join(f"- {line}" for line in lines())
+
+
 LIBRARIES = "Module, BaseEstimator, tuple, object"  # classes whose members are not shown
 
 
@@ -234,16 +241,6 @@ def results_as_csv(app, error):
         from romae_book.cli.export import export
 
         export(Path(app.outdir) / "results.csv")
-
-
-class FindingsDirective(Generated):
-    def generate(self):
-        from romae_book.paper.findings import findings
-
-        lines = [f"- {text}" for text in findings()]
-        container = nodes.container(classes=["romae-findings"])
-        self.state.nested_parse(lines, self.content_offset, container)
-        return [container]
 
 
 def outdated(app, env, added, changed, removed):
