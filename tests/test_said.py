@@ -175,11 +175,6 @@ SAID = (
         "which was not tested; and that eight other models",
         lambda: none_of("physionet", cls=False),
     ),
-    (
-        "book/in_detail.md",
-        "Both claims are reproduced at reduced scale",
-        lambda: {verdict("images"), verdict("images-level")} == {"reproduced at reduced scale"},
-    ),
     # 03, positions
     (
         "notebooks/03_cls.ipynb",
@@ -198,11 +193,6 @@ SAID = (
             (worse := [-x for x in change(f"{TINY} init=normal | init=body").values])
             and (round(min(worse), 2), round(max(worse), 1), len(worse)) == (0.03, 3.3, 4)
         ),
-    ),
-    (
-        "book/in_detail.md",
-        "On the pendulum, whose script does the same, it makes no difference that shows.",
-        lambda: no_difference("pendulum paper mse | init=normal"),
     ),
     # 04, frequencies
     (
@@ -258,11 +248,6 @@ SAID = (
         "book/lab/spirals.md",
         "Clean points shown, the difference is within the scatter between runs.",
         lambda: apart("table-7-romae-tiny-stored-notebook-spirals-rmse") and not apart(CLEAN_INPUTS),
-    ),
-    (
-        "book/in_detail.md",
-        "This reading cannot be told from the paper's cell if their model scatters as ours do;",
-        lambda: not apart(CLEAN_INPUTS),
     ),
     (
         "book/deviations.md",
@@ -345,14 +330,6 @@ SAID = (
         ),
     ),
     (
-        "book/in_detail.md",
-        "less in each of the four seeds that both have",
-        lambda: (
-            len(normal := values("position paper mse init=normal")) == 4
-            and (values("position paper mse")[:4] < normal).all()
-        ),
-    ),
-    (
         "notebooks/06_synthetic.ipynb",
         "train RoMAE to come within a few per cent of it",
         lambda: mean("synthetic best mse_noisy") < 1.05 * mean("synthetic best mse_noisy", "mse_noisy_gp"),
@@ -385,18 +362,6 @@ SAID = (
         "romae_book/notebook/physionet.py",
         "the trees are ahead of ",
         lambda: mean("physionet small mae") > mean("physionet small mae", "mae_boosted"),
-    ),
-    (
-        "book/in_detail.md",
-        "On two of five splits, typing errors make up two fifths of PhysioNet's mean squared error",
-        lambda: (
-            np.digitize(
-                1 - values(PHYSIONET, "mse_plausible") / values(PHYSIONET, "mse"), [0.08, 0.14, 0.35, 0.45]
-            ).tolist()
-            == [3, 1, 3, 1, 1][: len(runs(PHYSIONET))]
-            and len(shares := 1 - values("physionet small mse_plausible") / values("physionet small mse")) == 5
-            and sorted(np.digitize(shares, [0.08, 0.14, 0.35, 0.45])) == [1, 1, 1, 3, 3]
-        ),
     ),
     (
         "romae_book/paper/physionet.py",
@@ -629,14 +594,6 @@ SAID = (
             lambda m: (
                 m["mse_noisy_leaked"] < 0.8 * m["mse_noisy_leaked_gp"] and m["mse_noisy"] > 1.2 * m["mse_noisy_gp"]
             ),
-        ),
-    ),
-    (
-        "book/in_detail.md",
-        "where a series keeps the order of its points, as in their code",
-        lambda: every(
-            "synthetic paper mse_noisy grid=from-zero shared_seed=True",
-            lambda m: m["mse_noisy_leaked"] / m["mse_noisy_leaked_gp"] > m["mse_noisy"] / m["mse_noisy_gp"],
         ),
     ),
     (

@@ -141,9 +141,25 @@ FINDINGS = (
 
 ANY_NUMBER = Finding(  # its marks are ratios of two metrics: `any_number`
     id="any-number", title="One model serves few observations and many, if it was trained with few and many.",
-        sentence="Its twin that always saw thirty points fails with twelve, and with sixty.",
+    sentence="Its twin that always saw thirty points fails with twelve, and with sixty.",
     axis="error on spirals, times the best possible", marks=(), chapter="02_model", lab="spirals",
 )
+
+
+def lines(root: Path | None = None) -> list[str]:
+    """The findings that the records carry, each as a line of Markdown that leads to its chapter."""
+    return [
+        f"**{finding.title}** {finding.sentence} [Chapter {finding.chapter[:2]}](/notebooks/{finding.chapter})"
+        for finding, _ in found(root)
+    ]
+
+
+def found(root: Path | None = None) -> list[tuple[Finding, tuple[Mark, ...]]]:
+    """The findings whose records are there, with their marks, the strongest first."""
+    runs = Runs.load(root)
+    everything = [(finding, marks_of(finding, runs)) for finding in FINDINGS]
+    everything.insert(2, (ANY_NUMBER, any_number(root)))
+    return [(finding, marks) for finding, marks in everything if marks]
 
 
 def marks_of(finding: Finding, runs: Runs) -> tuple[Mark, ...]:
@@ -163,11 +179,11 @@ def marks_of(finding: Finding, runs: Runs) -> tuple[Mark, ...]:
 
 def any_number(root: Path | None = None) -> tuple[Mark, ...]:
     """One model for few points and many: its error over the best possible, and that of one that always saw thirty."""
-    if not (found := counts.finding(root)):
+    if not (measured := counts.finding(root)):
         return ()
-    few, many = found["few"], found["many"]
+    few, many = measured["few"], measured["many"]
     return (
-        Mark("best", "best possible", 1.0), Mark("ours", "any number, at worst", found["most"]),
-        Mark("ours", f"thirty, with {few}", found["fixed_few"]),
-        Mark("ours", f"thirty, with {many}", found["fixed_many"]),
+        Mark("best", "best possible", 1.0), Mark("ours", "any number, at worst", measured["most"]),
+        Mark("ours", f"thirty, with {few}", measured["fixed_few"]),
+        Mark("ours", f"thirty, with {many}", measured["fixed_many"]),
     )

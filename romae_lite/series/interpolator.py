@@ -256,7 +256,7 @@ class Interpolator(Estimator):
         if r["ahead"]:
             x, y, ratio = r["ahead"]
             lines.append(
-                f"          {'beyond the ends, a tenth':<32}{x:5.0%} {y:5.0%}; error "
+                f"          {'beyond the ends, a tenth':<32}{x:5.0%} {y:5.0%}, error "
                 f"{ratio:.2f} of that of the last value"
             )
         return "\n".join(lines)

@@ -20,7 +20,7 @@ from romae_book.lab.runs import Runs, runs_of
 from romae_book.lab.summary import decimals_for, fixed
 from romae_book.palette import colour_css
 from romae_book.paper import numbers
-from romae_book.paper.found import ANY_NUMBER, FINDINGS, any_number, marks_of
+from romae_book.paper.found import found
 from romae_book.paper.ladder import CELLS, Mark, Step, comparison_words, ladder, of_setting, repeated, two_digits
 from romae_book.paper.rule import VERDICTS
 from romae_book.paper.statements import PROMISES, TRAININGS
@@ -117,14 +117,10 @@ def _more(rows: dict[str, numbers.Row], root: Path) -> list[dict]:
 def found_html(root: Path | None = None, ids: Sequence[str] = ()) -> str:
     """What the book found: a sentence and a picture each; those whose records are missing are left out. ids: of these
     findings alone, and the first sentence of each."""
-    runs = Runs.load(root)
-    lines = [(f, marks_of(f, runs)) for f in FINDINGS]
-    lines.insert(3, (ANY_NUMBER, any_number(root)))
-    lines = [line for line in lines if not ids or line[0].id in ids]
     draw = lambda f, marks: axis_html(  # noqa: E731
         marks, f.axis, higher=f.better == "higher", scale=f.scale, whose={"paper": "paper"}
     )
-    pictures = [(f, draw(f, marks)) for f, marks in lines if marks]
+    pictures = [(f, draw(f, marks)) for f, marks in found(root) if not ids or f.id in ids]
     return render_records("found.html", root, colours=colour_css(".romae-results"), lines=pictures, brief=bool(ids))
 
 
