@@ -116,13 +116,6 @@ class ModelCardDirective(MarkdownDirective):
         return card(self.arguments[0]).split("\n", 2)[2]  # the page has a heading of its own
 
 
-class FindingsDirective(MarkdownDirective):
-    def markdown(self):
-        from romae_book.paper.found import lines
-
-        return "\n".join(f"- {line}" for line in lines())
-
-
 LIBRARIES = "Module, BaseEstimator, tuple, object"  # classes whose members are not shown
 
 

@@ -146,14 +146,6 @@ ANY_NUMBER = Finding(  # its marks are ratios of two metrics: `any_number`
 )
 
 
-def lines(root: Path | None = None) -> list[str]:
-    """The findings that the records carry, each as a line of Markdown that leads to its chapter."""
-    return [
-        f"**{finding.title}** {finding.sentence} [Chapter {finding.chapter[:2]}](/notebooks/{finding.chapter})"
-        for finding, _ in found(root)
-    ]
-
-
 def found(root: Path | None = None) -> list[tuple[Finding, tuple[Mark, ...]]]:
     """The findings whose records are there, with their marks, the strongest first."""
     runs = Runs.load(root)
