@@ -69,6 +69,9 @@ class Folding(Masked):
     def axes(self) -> int:
         return 4 if self.axis == "phase" else 2
 
+    def training_set(self) -> int:
+        return 20 * COPIES
+
     def data(self, seed: int) -> Splits:
         """Of every star 60 % of the points to learn from, which validation and test see too: of 10 and of 30 % more
         they ask for the values."""
