@@ -218,7 +218,7 @@ SAID = (
     # 05, spirals
     (
         "book/lab/spirals.md",
-        "Between batches of 100 most of our models scatter by up to three thousandths",
+        "Between batches of a hundred most of our models scatter by up to three thousandths",
         lambda: (
             np.median(scatter := spirals_between_batches()) < 0.0025
             and np.mean([s < 0.0035 for s in scatter]) > 0.8

@@ -10,7 +10,7 @@ import pytest
 from chapters import NOTEBOOKS, SMALL
 from conftest import ROOT
 
-SHOWN = ("00_fifteen_minutes", "01_rope", "02_model", "04_units")  # chapters that a reader can paste
+SHOWN = ("00_fifteen_minutes", "01_rope", "02_model", "03_cls", "04_units", "14_your_own_series")
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 NUMBER = re.compile(r"-?\d+\.\d+")
 

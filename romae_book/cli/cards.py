@@ -94,8 +94,8 @@ CARDS = {
     ),
     "spirals": Card(
         command="python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2",
-        what="The model of the book's first page: from noisy points of a spiral, with their angles, the curve at any "
-        "angle. Positions are angles times the preset's position_scale.",
+        what="The model of chapter 05's first figure: from noisy points of a spiral, with their angles, the curve at "
+        "any angle. Positions are angles times the preset's position_scale.",
         trained_on="spirals made by `romae_book/experiments/spirals/data.py`, any number of points visible, at "
         "irregular angles; the targets were the clean curves.",
         limits="Knows spirals of that generator alone: two directions, its centres, sizes and noise.",

@@ -31,11 +31,9 @@ def setups() -> Groups:
 
 
 def mse(runs: Runs) -> str:
-    """Test MSE with its interval; millionths where it is small."""
+    """Test MSE with its interval."""
     found = runs.summary("mse")
-    if found.mean < 0.01:
-        return found.text(1e-6, 0) + " millionths"
-    return found.text(decimals=2 if found.mean < 100 else 1)
+    return found.text(decimals=6 if found.mean < 0.01 else 2 if found.mean < 100 else 1)
 
 
 def findings(groups: Groups) -> Markdown:
@@ -48,8 +46,8 @@ def findings(groups: Groups) -> Markdown:
         f"blind ({len(blind)} runs).\n"
         f"- **Distinct and without [CLS], it errs by {mse(distinct)}.** The best possible from differences has "
         f"{distinct.summary('mse_relative').mean:.2f} on the same test sets ({len(distinct)} runs).\n"
-        f"- **With a token that stays at 0 the error all but vanishes.** It is {cls.summary('mse').mean * 1e6:.0f} "
-        f"millionths with [CLS] and {pinned.summary('mse').mean * 1e6:.0f} with an ordinary token."
+        f"- **With a token that stays at 0 the error all but vanishes.** It is {cls.summary('mse').mean:.6f} "
+        f"with [CLS] and {pinned.summary('mse').mean:.6f} with an ordinary token."
     )
 
 
@@ -74,7 +72,7 @@ def table_of_setups(groups: Groups, live: Mapping[str, float]) -> Table:
         level = runs.summary("mse_mean" if label == "alike, no anchor" else "mse_relative").mean
         follows = round(summarise(map(slope, runs)).mean, 2) + 0  # no -0.00
         rows.append((label, mse(runs), f"{level:.1f}", f"{follows:.2f}", len(runs)))
-    rows.append(("your run", f"{live['mse']:.3g}", "", "", ""))
+    rows.append(("your run", f"{live['mse']:.6f}" if live["mse"] < 0.01 else f"{live['mse']:.2f}", "", "", ""))
     return Table(
         ("tokens", "test MSE [95 % interval]", "best without places", "answers follow a shift by", "runs"),
         rows,

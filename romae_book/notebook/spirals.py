@@ -78,6 +78,7 @@ def ratios_by_count(by_table: Sequence, best: Sequence) -> dict[str, dict[int, f
             means = {who: [np.mean([hidden_rmse(arrays, who, k) for arrays in kept])
                            for k in range(len(kept[0]["counts"]))] for who in ("romae", "bayes")}
             found[label] = dict(zip(kept[0]["counts"].tolist(), np.divide(means["romae"], means["bayes"]), strict=True))
-    if varying := counts.runs("varying", None):
-        found["any number (Figure 5.1)"] = counts.ratios(varying[0].arrays)
+    for label, model in (("its twin, always 30", "fixed"), ("any number (Figure 5.1)", "varying")):
+        if kept := counts.runs(model, None):
+            found[label] = counts.ratios(kept[0].arrays)
     return found

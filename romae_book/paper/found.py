@@ -41,7 +41,7 @@ FINDINGS = (
     Finding(
         id="later", title="Start the clock later, and a model that rotates does not notice.",
         sentence="One whose times are added as sines and cosines errs several times as much.",
-        axis="squared error on waves", chapter="01_rope", lab="waves",
+        axis="squared error on waves", chapter="00_fifteen_minutes", lab="waves",
         marks=(
             ("ours", "rotated", _of("waves", "page", "mse", **SHORT)),
             ("ours", "rotated, 20 later", _of("waves", "page", "mse_later20", **SHORT)),
@@ -107,7 +107,7 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="minirocket", title="Fixed convolutions and a linear classifier are a hard opponent.",
+        id="minirocket", title="MiniRocket, fixed convolutions and a linear classifier, is a hard opponent.",
         sentence="On Epilepsy MiniRocket names every case right, and RoMAE does not.",
         axis="accuracy on Epilepsy", chapter="09_uea", lab="uea", better="higher",
         marks=(
@@ -142,7 +142,7 @@ FINDINGS = (
 ANY_NUMBER = Finding(  # its marks are ratios of two metrics: `any_number`
     id="any-number", title="One model serves few observations and many, if it was trained with few and many.",
     sentence="Its twin that always saw thirty points fails with twelve, and with sixty.",
-    axis="error on spirals, times the best possible", marks=(), chapter="02_model", lab="spirals",
+    axis="error on spirals, times the best possible", marks=(), chapter="05_spirals", lab="spirals",
 )
 
 

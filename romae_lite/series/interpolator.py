@@ -256,8 +256,8 @@ class Interpolator(Estimator):
         if r["ahead"]:
             x, y, ratio = r["ahead"]
             lines.append(
-                f"          {'beyond the ends, a tenth':<32}{x:5.0%} {y:5.0%}, error "
-                f"{ratio:.2f} of that of the last value"
+                f"          {'a tenth beyond the ends':<32}{x:5.0%} {y:5.0%}\n"
+                f"          {'there, error over the last value':<32}{ratio:6.2f}"
             )
         return "\n".join(lines)
 

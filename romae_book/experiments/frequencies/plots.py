@@ -43,7 +43,9 @@ def live_run(history: Sequence[Mapping], live: Mapping[str, float], baselines: M
     for factor, runs in (by_scale or {}).items():
         errors = [np.mean([run.metrics[f"mse_clean_{f}hz"] for run in runs]) for f in hertz]
         right.plot(hertz, errors, color=COLOURS["grey"], lw=0.9)
-        right.annotate(f"× {factor:g}", (hertz[-1], errors[-1]), xytext=(3, -3), textcoords="offset points", fontsize=7)
+        if factor < 100:  # above, the curves lie upon one another
+            right.annotate(f"× {factor:g}", (hertz[-1], errors[-1]), xytext=(3, -3), textcoords="offset points",
+                           fontsize=7)
     for metrics, suffix, look in (
         (live, "", {"color": blue, "ls": "-", "label": f"this run, × {scale:g}"}),
         (baselines, "_harmonic", {"color": orange, "ls": "--", "label": "best possible"}),

@@ -37,7 +37,7 @@ def errors(kinds: Mapping[str, Sequence], printed: float, live: float | None = N
         rows.append("your run")
     ax.set_yticks(range(len(rows)), rows)
     ax.set(xscale="log", xlabel="RMSE to the clean curve", ylim=(len(rows) - 0.5, -0.5))
-    ticks = [tick for tick in (0.015, 0.02, 0.03, 0.05, 0.1, 0.3, 1, 3) if tick <= max(0.05, live or 0)]
+    ticks = (0.015, 0.02, 0.03, 0.05) if max(0.05, live or 0) < 0.1 else (0.015, 0.05, 0.2, 1)
     ax.set_xticks(ticks, map(str, ticks))
     ax.minorticks_off()
     fig.legend(loc="outside lower center", ncols=3)
@@ -79,7 +79,7 @@ def error_by_count(ratios: Mapping[str, Mapping[int, float]]) -> Figure:
     that saw any number."""
     fig, ax = plt.subplots(figsize=(6.4, 3.4))
     looks = ({"ls": "--", "marker": "o", "mfc": "none"}, {"ls": ":", "marker": "s", "mfc": "none"},
-             {"ls": "-", "marker": "o"})
+             {"ls": "-.", "marker": "D", "mfc": "none"}, {"ls": "-", "marker": "o"})
     for (label, ratio), look in zip(ratios.items(), looks, strict=False):
         ax.plot(list(ratio), list(ratio.values()), color=COLOURS["blue"], ms=4, label=label, **look)
     ax.axhline(1, color=COLOURS["vermillion"], lw=1.4, ls="--", label="best possible")
