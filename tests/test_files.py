@@ -77,7 +77,7 @@ def test_an_estimator_with_odd_units_is_refused_by_the_name_of_its_file(interpol
 @pytest.fixture(scope="module")
 def interpolator(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("models") / "fit.safetensors"
-    model = lite.Interpolator(size="4x1x1x4", steps=1, verbose=False)
+    model = lite.Interpolator(steps=1, verbose=False)
     with warnings.catch_warnings(action="ignore"):
         model.fit([(np.arange(12.0), np.sin(i + np.arange(12.0))) for i in range(3)]).save(path)
     return path

@@ -649,7 +649,7 @@ def sets(experiment: str, *changes: str, preset: str = "paper") -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "spiral"], "experiment is 'spiral'; choose one of sizes, position"),
+        (["run", "spiral"], "experiment is 'spiral'; choose one of waves, sizes"),
         (["run", "spirals", "--preset", "papr"], "preset is 'papr'; spirals has paper"),
         (["list", "spiral"], "experiment is 'spiral'"),
         (["campaign", "spiral"], "experiment is 'spiral'"),

@@ -210,11 +210,6 @@ SAID = (
         "At × 300 the error is the same",
         lambda: no_difference(f"{STEP} | position_scale=300.0"),
     ),
-    (
-        "notebooks/14_your_own_series.ipynb",
-        "the small model predicts zero beyond a few hertz",
-        lambda: min(map(slow_share, HERTZ[2:])) > 0.9,
-    ),
     # 05, spirals
     (
         "book/lab/spirals.md",

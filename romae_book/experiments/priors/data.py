@@ -325,7 +325,8 @@ class Stream:
     def __len__(self) -> int:
         return self.n
 
-    def __getitem__(self, index: Tensor) -> Tokens:
+    def __getitem__(self, index: Tensor | slice) -> Tokens:
+        index = torch.arange(self.n)[index] if isinstance(index, slice) else index
         block = int(index[0]) // BLOCK
         if (index // BLOCK != block).any():
             raise IndexError(f"rows {index.tolist()} lie in several blocks of {BLOCK}; ask for those of one")
