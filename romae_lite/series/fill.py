@@ -25,8 +25,8 @@ from torch import Tensor
 
 from .. import checks
 from ..masking import split
-from ..model import RoMAE, split_mean_variance
-from ..tokens import Tokens
+from ..model import RoMAE, device_of, split_mean_variance
+from ..tokens import Tokens, to_device
 from ..zoo import load
 from .columns import check_dates, check_zone, has_zone, read_numbers, to_seconds
 
@@ -225,7 +225,8 @@ def half_log(ratio: Tensor) -> Tensor:
 
 def answer(model: RoMAE, view: View) -> tuple[Tensor, Tensor]:
     """Ask the network: by how many units a measurement is expected off the line, and
-    the logarithm of its variance in squared units, (B, M) float64 each."""
+    the logarithm of its variance in squared units, (B, M) float64 each (on an MPS GPU
+    float32), on the model's device."""
     places = view.places
     n, m = view.points.shape[1], places.shape[1]
     tokens = Tokens(
@@ -233,14 +234,16 @@ def answer(model: RoMAE, view: View) -> tuple[Tensor, Tensor]:
         positions=torch.cat((view.positions, places), dim=1),  # (B, N + M, 2)
     )
     hidden = (torch.arange(n + m) >= n).expand(len(places), -1)
-    out = model(tokens, split(hidden, tokens.real))  # (B, M, 14): the first counts
-    off, log_variance = split_mean_variance(out)
-    return off[..., 0].double(), log_variance[..., 0].double()
+    where, device = split(hidden, tokens.real), device_of(model)
+    # (B, M, 14): the first counts
+    off, log_variance = split_mean_variance(model(tokens.to(device), where.to(device)))
+    found = off[..., 0], log_variance[..., 0]
+    return found if device.type == "mps" else (found[0].double(), found[1].double())
 
 
 def predict(model: RoMAE, view: View) -> tuple[Tensor, Tensor]:
     """Mean and deviation of a measurement, in the units of the values, (B, M)."""
-    off, log_variance = answer(model, view)
+    off, log_variance = (x.cpu() for x in answer(model, view))
     return view.line + view.unit * off, view.unit * (log_variance / 2).exp()
 
 
@@ -254,7 +257,9 @@ def filling_loss(
     outliers make up the gradient.
     """
     off, log_variance = answer(model, view)
-    square = ((mean - view.line) / view.unit - off) ** 2 + variance / view.unit**2
+    aim, spread = (mean - view.line) / view.unit, variance / view.unit**2
+    aim, spread = to_device(aim, off.device), to_device(spread, off.device)
+    square = (aim - off) ** 2 + spread
     square = square * (-log_variance).exp()
     tail = 16 * (1 + (square.clamp(min=16) / 16).log())
     return 0.5 * (torch.where(square < 16, square, tail) + log_variance).mean()
