@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import axe_playwright_python
@@ -221,8 +222,10 @@ def test_figures_answer_on_a_phone(visit, page):
 
     for figure in explorables(tab):
         nodes = [n for n in figure.locator(".romae-drag").all() if n.is_visible()]
-        followed = not nodes
-        for node in nodes[:3]:
+        followed, tried = not nodes, 0
+        for node in nodes:
+            if tried == 3:
+                break
             middle = """e => {
                 scrollBy({top: e.getBoundingClientRect().top - 400, behavior: "instant"});
                 const box = e.getBoundingClientRect(), x = box.left + box.width / 2, y = box.top + box.height / 2;
@@ -232,6 +235,7 @@ def test_figures_answer_on_a_phone(visit, page):
             if not (place := node.evaluate(middle)):
                 continue  # something else lies over it
             x, y = place
+            tried += 1
             before = state(figure)
             assert not swipe(x, y, 60 if x < 195 else -60, 4), f"{name}: the browser took a sideways drag away"
             followed |= state(figure) != before
@@ -307,15 +311,19 @@ def test_print_is_light(visit):
 def test_chapter_shows_what_its_state_says(visit):
     """data-state is what tests read; the reader reads the text. They must not part."""
     tab = visit("notebooks/05_spirals")
-    figure = tab.locator('.romae-explorable[data-explorable="spirals"][data-ready]').first
-    slider = figure.locator("input[type=range]").first
+    figure = tab.locator('.romae-explorable[data-explorable="hero"][data-ready]').first
+    slider = figure.get_by_role("slider", name="Points", exact=True)
     slider.focus()
     seen = set()
     for key in ("End", "ArrowLeft", "Home"):
         tab.keyboard.press(key)
         now = state(figure)
-        seen.add(now["observed"])
-        assert f"{now['observed']} of {now['observed'] + now['hidden']}" in figure.inner_text()
+        seen.add(len(now["points"]))
+        assert slider.locator("xpath=../output").inner_text() == str(len(now["points"]))
+        told = re.search(r"At angle (.+): .+ off by (.+), the best possible by (.+)\.", figure.inner_text()).groups()
+        angle, *errors = map(float, told)
+        assert angle == pytest.approx(now["theta"], abs=0.0051)  # told with two decimals, and errors with three
+        assert errors == pytest.approx([float(now["rmse"]), float(now["rmseBest"])], abs=0.00056)
     assert len(seen) == 3
 
 
@@ -375,6 +383,10 @@ def test_what_scrolls_says_so(visit):
                 " && box.classList.contains('romae-more-right') === right",
                 arg=[box, left, right],
             )
-    narrow = tab.locator(".bd-article pre:not(.romae-more-right)").first
+    folded = tab.locator(".bd-article details:not([open]) pre").first.element_handle()
+    assert folded.evaluate("box => box.classList.contains('romae-more-right')") is False  # nobody sees it yet
+    folded.evaluate("box => { box.closest('details').open = true; }")
+    tab.wait_for_function("box => box.classList.contains('romae-more-right')", arg=folded)
+    narrow = tab.locator(".bd-article pre:not(.romae-more-right):visible").first
     cut = "box => box.scrollWidth - box.clientWidth - parseFloat(getComputedStyle(box).paddingRight)"
     assert narrow.evaluate(cut) <= 3

@@ -184,6 +184,7 @@ def of(chapter: str, name: str, *values):
 # Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics, settings. No model was asked.
 RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
+    "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}),
     "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
@@ -193,6 +194,7 @@ RECORDED = {
     "spectrum": ("frequencies", "small", of("frequencies", "arrays", 1.0), {"mse": 0.5}),
     "position_scale": ("frequencies", "small", of("frequencies", "arrays", 1.0), of("frequencies", "metrics", 1, 0)),
 }
+BESIDE = {"count_or_time": {"told": "numbers"}}  # of figures of two runs: settings of the other, which is whole
 NOT_DRAWN = {  # kept for other figures
     "spirals": {"theta"}, "moving_tokens": {"grid", "bias", "absolute"},
 }
@@ -201,6 +203,8 @@ NOT_DRAWN = {  # kept for other figures
 def recorded(root, name: str, arrays: dict | None = None, **settings) -> Path:
     experiment, preset, make, metrics, *more = RECORDED[name]
     metrics = metrics() if callable(metrics) else metrics
+    if name in BESIDE:
+        keep(root, experiment, preset, make(), metrics, **BESIDE[name])
     return keep(root, experiment, preset, make() if arrays is None else arrays, metrics, **dict(*more), **settings)
 
 
@@ -365,6 +369,7 @@ EXAMPLES = {
     "moving_tokens": of("cls", "figure"),
     "spirals": lambda: spirals.explorable(arrays()),
     "hero": of("hero", "figure"),
+    "count_or_time": of("waves", "figure"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
     "cost": of("speed", "figure"),
     "filler": of("filler", "made"),
@@ -424,7 +429,10 @@ def test_every_figure_on_a_phone_in_every_scheme_and_twice_on_a_page(visit, make
         assert name.strip() and outline != "none"
         seen.add(place)
     assert len(seen) == controls.count()
-    figures.nth(1).locator(":is(input[type=range], [role=slider])").first.press("ArrowRight")
+    first = figures.nth(1).locator(":is(input[type=range], [role=slider])").first
+    # where there is no way to the right, to the left
+    at_its_end = first.evaluate("e => +(e.value ?? e.ariaValueNow) >= +(e.max ?? e.ariaValueMax)")
+    first.press("ArrowLeft" if at_its_end else "ArrowRight")
     told = '[...document.querySelectorAll(".romae-explorable")].map(figure => figure.dataset.state)'
     # the next frame draws it, and a busy machine is late with that
     page.wait_for_function(f"() => new Set({told}).size === 2")

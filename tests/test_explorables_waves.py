@@ -12,6 +12,12 @@ from romae_lite.model import interpolate
 from romae_lite.tokens import Tokens
 
 
+def kept() -> dict[str, np.ndarray]:
+    """What a run of the preset leaves: weights that learnt nothing."""
+    weights = count_or_time.TOLD["times"].build(0).state_dict()
+    return {f"weights.{name}": w.half().numpy() for name, w in weights.items()}
+
+
 def figure():
     """Weights that are large enough for every part to matter."""
     models = {}
@@ -38,7 +44,7 @@ def check(page, data: dict) -> dict:
     first = data["first"]
     for name, (places, where) in asked.items():
         expected = answers(data["models"][name], now["values"], places, where)
-        assert np.ptp(expected) > 0.02 # or the next line would say little
+        assert np.ptp(expected) > 0.02  # or the next line would say little
         np.testing.assert_allclose(now["answers"][name], expected, atol=1e-4)  # PyTorch computes in float32
         if now["series"] == 0:
             miss = np.abs(now["answers"][name] - curve(at, first["period"], first["phase"])).mean()

@@ -9,8 +9,7 @@ from romae_lite.model import RoMAE, count_parameters
 from ...experiments.waves.data import NOISE, PERIODS, SEEN, SPAN
 from ...experiments.waves.experiment import Waves
 from ...lab.records import from_arrays
-from ...lab.runs import runs_of
-from ..explorable import Explorable, figure, not_recorded
+from ..explorable import Drawable, Explorable, figure_of_runs, not_recorded, runs_in
 from ..weights import packed
 
 # Placed by hand: a pause as long as a wave, and readings enough before and after it to know the wave.
@@ -19,6 +18,7 @@ FIRST = {
     "noise": np.random.default_rng(0).normal(0, NOISE, SEEN).round(3).tolist(),
 }
 TOLD = {"numbers": Waves.page().replace(told="numbers"), "times": Waves.page()}
+NOTHING = ("Count or time", "python -m romae_lite run waves --preset page --seeds 0")  # title, command
 
 
 def payload(models: dict[str, RoMAE]) -> dict:
@@ -41,13 +41,14 @@ def explorable(models: dict[str, RoMAE], source: str = "") -> Explorable:
     )
 
 
-@figure("count_or_time")
-def from_records(root: Path | None = None) -> Explorable:
-    """The figure from the first run of either network."""
-    runs = {name: next(iter(runs_of(exp, root)), None) for name, exp in TOLD.items()}
-    if None in runs.values():
-        return not_recorded("count_or_time", "Count or time", "python -m romae_lite run waves --preset page --seeds 0")
-    models = {name: from_arrays(run.planned.build().build(run.seed), run.arrays) for name, run in runs.items()}
+@figure_of_runs("count_or_time", *NOTHING, runs_in(*([exp] for exp in TOLD.values())))
+def from_runs(found: list[Drawable], root: Path | None) -> Explorable:
+    """The figure from the first run of either network; one alone has nothing to be set beside."""
+    models = {run.config["told"]: from_arrays(run.planned.build().build(run.seed), arrays) for run, arrays in found}
+    if set(models) != set(TOLD):
+        payload(models)  # or what is wrong with the weights would go unnoticed
+        return not_recorded("count_or_time", *NOTHING)
+    runs = {run.config["told"]: run for run, _ in found}
     miss = {name: run.metrics["miss"] for name, run in runs.items()}
     config = runs["times"].config
     return explorable(models, (
