@@ -72,7 +72,7 @@ run: $(TEST_ENV)  ## re-do the recorded runs that are missing: BUDGET=60m
 bench: $(TEST_ENV)  ## speed and memory on this machine, as ratios and rates
 	$(BIN)/python -m benchmarks
 
-# PYTHON_GPU: an interpreter that has torch with CUDA, accelerate, einops, safetensors, numpy and scipy.
+# PYTHON_GPU: an interpreter that has torch with CUDA, accelerate, safetensors, numpy and scipy.
 gpu:  ## the same on an Nvidia GPU; says first what it will do: BUDGET=60m
 	$(or $(PYTHON_GPU),$(wildcard $(BIN)/python),$(PYTHON)) -m romae_lite campaign --device cuda --budget $(or $(BUDGET),60m)
 

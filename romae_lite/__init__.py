@@ -17,7 +17,7 @@ _HOMES = {
     "training": ("Recipe", "fit"),
     "series.units": ("suggest_unit", "Scale"),
     "zoo": ("load", "card"),
-    "series.fill": ("fill",),
+    "series.filling": ("fill",),
     "series.interpolator": ("Interpolator",),
     "series.classifier": ("Classifier",),
 }

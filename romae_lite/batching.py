@@ -10,11 +10,9 @@ from .tokens import Tokens
 def spacing(tokens: Tokens) -> Tensor:
     """Typical distance of neighbours along each axis, (D,) float64.
 
-    The median gap between consecutive, different positions within a sample (of an even
-    number of gaps the smaller of the middle two). Positions divided by it are in units
-    of one step from a token to the next. RoPE's fastest pair turns one radian per unit,
-    so this is what lets attention tell neighbours apart (chapter 04). An axis along
-    which no sample has two different positions gets 1.
+    The median gap between consecutive, different positions within a sample; 1 where
+    there is none. RoPE's fastest pair turns one radian per unit: positions divided by
+    the spacing let attention distinguish neighbours (chapter 04).
     """
     kind("tokens", tokens, Tokens)
     padding = ~tokens.real[..., None]
@@ -38,7 +36,10 @@ def by_length(lengths: Tensor, batch: int, generator: torch.Generator) -> Tensor
     Samples are shuffled, sorted by length within pools of 50 batches, and the batches
     are shuffled.
     """
-    lengths = _counts("lengths", lengths)
+    lengths = tensor("lengths", lengths)
+    right = lengths.ndim == 1 and lengths.dtype == torch.long and len(lengths)
+    right = right and bool((lengths >= 0).all())
+    shapes(right, "be n whole numbers, 0 or more", lengths=lengths)
     whole("batch", batch, 1)
     kind("generator", generator, torch.Generator)
     batch = int(batch)  # torch splits by no number of numpy's
@@ -51,23 +52,3 @@ def by_length(lengths: Tensor, batch: int, generator: torch.Generator) -> Tensor
     rest = [b for b in batches if len(b) < batch]
     shuffled = [full[i] for i in torch.randperm(len(full), generator=generator)]
     return torch.cat(shuffled + rest)
-
-
-def padding_share(lengths: Tensor, batch: int, order: Tensor) -> float:
-    """Share of a batch's slots that are padding when samples come in this order."""
-    lengths, order = _counts("lengths", lengths), _counts("order", order)
-    whole("batch", batch, 1)
-    right = torch.equal(order.sort().values, torch.arange(len(lengths)))
-    want = "be n numbers and 0 to n - 1, each once"
-    shapes(right, want, lengths=lengths, order=order)
-    parts = [lengths[part] for part in order.split(int(batch))]
-    slots = sum(len(part) * int(part.max()) for part in parts)
-    return 1 - float(lengths.sum()) / slots if slots else 0.0
-
-
-def _counts(name: str, value) -> Tensor:
-    value = tensor(name, value)
-    right = value.ndim == 1 and value.dtype == torch.long and len(value)
-    right = right and bool((value >= 0).all())
-    shapes(right, "be n whole numbers, 0 or more", **{name: value})
-    return value

@@ -22,6 +22,7 @@ from .rope import PositionEncoding
 
 LIMIT = 2**34  # bytes; a larger file is none of ours
 LARGEST = 1e18  # of a weight: its square is a number in float32 still
+CLASSES = ("RoMAE", "RoMAEPredictor")
 FIELDS = {"class", "config", "notes", "head"}  # of what is written beside weights
 MODEL = "model that romae_lite has saved"
 CHECKPOINT = "readable checkpoint; delete it to start afresh"
@@ -64,8 +65,6 @@ def save(
 ) -> None:
     """Write a model to a safetensors file, whole or not at all.
 
-    The same model gives the same bytes.
-
     Parameters
     ----------
     model : RoMAE or RoMAEPredictor
@@ -74,22 +73,11 @@ def save(
         Weights in 16 bits: half the size.
     notes : dict, optional
         Anything else that JSON can hold, for `notes_of`.
-
-    Raises
-    ------
-    TypeError
-        For another model.
-    ValueError
-        For weights that are not finite.
-    OSError
-        Naming the path, where it cannot be written; what was there before is intact.
     """
-    if type(model) not in (RoMAE, RoMAEPredictor):
-        found = f"model is of type {type(model).__name__}"
-        raise TypeError(f"{found}; save takes RoMAE and RoMAEPredictor")
+    if (name := type(model).__name__) not in CLASSES:  # not of a subclass
+        raise TypeError(f"model is of type {name}; save takes RoMAE and RoMAEPredictor")
     each(locals(), path=a(str | PathLike), half=a(bool), notes=a(dict | None))
-    about: dict[str, Any] = {"class": type(model).__name__}
-    about["config"] = asdict(model.config)
+    about: dict[str, Any] = {"class": name, "config": asdict(model.config)}
     if notes is not None:
         about["notes"] = notes
     if isinstance(model, RoMAEPredictor):
@@ -97,18 +85,12 @@ def save(
     weights = {n: t.half() if half else t for n, t in model.state_dict().items()}
     for name, t in weights.items():
         if not t.isfinite().all():
-            raise ValueError(
-                f"{name} holds NaN or numbers too large for {t.dtype}; "
-                "it cannot be saved"
-            )
+            raise ValueError(f"{name} holds NaN or numbers too large for {t.dtype}")
     write_signed(path, weights, "romae_lite", about)
 
 
 def load(path: Path | str) -> RoMAE | RoMAEPredictor:
-    """Read a model that `save` has written: on the CPU, in float32 and eval mode.
-
-    ValueError names a file that is none, or is damaged.
-    """
+    """Read a model that `save` has written: on the CPU, in float32 and eval mode."""
     each(locals(), path=a(str | PathLike))
     with parsing(path, MODEL):
         weights, about = read_signed(path, "romae_lite")
@@ -121,7 +103,7 @@ def load(path: Path | str) -> RoMAE | RoMAEPredictor:
 
 def _build(weights: dict[str, Tensor], about: dict) -> RoMAE | RoMAEPredictor:
     checks.kind("what it is about", about, dict)
-    checks.choice("class", about["class"], ("RoMAE", "RoMAEPredictor"))
+    checks.choice("class", about["class"], CLASSES)
     if unknown := set(about) - FIELDS:
         raise ValueError(f"it holds {sorted(unknown)[0]!r}, which nobody has saved")
     settings = about["config"]
@@ -139,11 +121,9 @@ def _build(weights: dict[str, Tensor], about: dict) -> RoMAE | RoMAEPredictor:
         there = {n[len(stack) :].split(".")[0] for n in weights if n.startswith(stack)}
         if len(there) != depth:
             raise ValueError(f"its config has {depth} blocks, its weights {len(there)}")
+    build = RoMAE if about["class"] == "RoMAE" else RoMAEPredictor
     with torch.device("meta"):  # no weights drawn: they are there already
-        if about["class"] == "RoMAE":
-            model = RoMAE(config)
-        else:
-            model = RoMAEPredictor(config, **about["head"])
+        model = build(config, **about.get("head", {}))
     if shapes(model.state_dict()) != shapes(weights):
         raise ValueError("its weights do not fit its config")
     model.load_state_dict({n: t.float() for n, t in weights.items()}, assign=True)
@@ -162,7 +142,6 @@ def notes_of(path: Path | str) -> dict | None:
 
 
 # Trainings
-# ------------------------------------------------------------------------------
 
 
 @dataclass
@@ -198,10 +177,8 @@ def load_training(
         if not (isinstance(state.step, int) and 0 <= state.step <= total):
             raise ValueError(f"it says step {state.step} of {total}")
     if state.run != run:
-        raise CheckpointError(
-            f"{path} belongs to a run with other settings or data; "
-            "delete it to start afresh"
-        )
+        what = f"{path} belongs to a run with other settings or data"
+        raise CheckpointError(f"{what}; delete it to start afresh")
     with parsing(path, CHECKPOINT, CheckpointError):
         weights, slots = {}, {}
         for name, tensor in tensors.items():

@@ -77,14 +77,10 @@ def each(given: Mapping[str, Any], **rules: Callable) -> None:
 
 
 def array(name: str, value: Any) -> np.ndarray:
-    """Read anything array-like as a plain NumPy array, in native byte order.
+    """Read lists, tensors, columns and masked arrays as a plain NumPy array.
 
-    Takes lists, tensors, columns of tables and masked arrays. Masked entries become
-    missing: None, or NaT among dates. Lists that mix text and numbers keep their types.
-    Long doubles become float64. The dtype is otherwise the caller's to check.
-
-    Raises TypeError for complex numbers, structured arrays, ragged lists, and tensors
-    that are not dense (sparse, nested, quantised) or without data (meta).
+    Masked entries become missing: None, or NaT among dates. Lists that mix text and
+    numbers keep their types. Long doubles become float64, bytes of the native order.
     """
     torch = sys.modules.get("torch")
     if torch and isinstance(value, torch.Tensor):
@@ -134,20 +130,14 @@ def _dense(name: str, value: "torch.Tensor") -> "torch.Tensor":  # noqa: F821
 
 
 def tensor(name: str, value: Any) -> "torch.Tensor":  # noqa: F821
-    """Read a tensor (as it is) or a NumPy array of numbers (as a copy).
-
-    Raises ValueError for a mask that hides something, TypeError for everything else
-    that is not a dense array of real numbers.
-    """
+    """Read a tensor (as it is) or a NumPy array of numbers (as a copy)."""
     import torch  # here, as it takes its time and drawing needs none
 
     found = f"a {type(value).__name__}"
     if isinstance(value, np.ndarray):
         if np.ma.is_masked(value):
-            hidden = f"{np.ma.getmaskarray(value).sum()} of {value.size} entries"
-            raise ValueError(
-                f"{name} is a masked array that hides {hidden}; leave them out, or pad"
-            )
+            hidden = f"hides {np.ma.getmaskarray(value).sum()} of {value.size} entries"
+            raise ValueError(f"{name} is a masked array that {hidden}; leave them out")
         found, value = f"an array of {value.dtype}", array(name, value)
         if value.dtype.kind in "fiub":
             value = torch.from_numpy(np.array(value, order="C"))

@@ -1,13 +1,10 @@
 """The same model, computed faster: `Fast(model)` answers alike, up to rounding.
 
-The plain model (model.py) is there to be read. This one has the same weights and
-differs in three ways, each measured in chapter 13:
+Three differences from model.py, which is there to be read (measured in chapter 13):
 
 * **Pairs as complex numbers.** A pair of channels is one complex number and a rotation
-one
-  product, done for queries and keys together. For this the two channels of a pair must
-  be neighbours, so the rows of the projection are put into that order first; scores do
-  not notice, since queries and keys are reordered alike.
+  one product, for queries and keys together. For this the rows of the projection are
+  reordered, so that the channels of a pair are neighbours; scores do not notice.
 * **Only what is read.** Nobody reads the last block's visible tokens (`RoMAE`), or any
   token but [CLS] (`RoMAEPredictor`, pool "cls"): that block has keys and values for
   all, but queries and a feed-forward part for the tokens that the head reads.
@@ -15,9 +12,8 @@ one
   tokens only, one after the other. Attention uses `torch.nn.attention.varlen` where the
   device and the precision allow it, and rows filled up with padding elsewhere.
 
-Opt in by `fit(Fast(model), ...)`, as `Interpolator` does, or `Fast(model)(tokens)`:
-what is trained are the model's own weights. Where random numbers are drawn inside the
-model (dropout, stochastic depth) or its inside is recorded, the plain model answers.
+Where random numbers are drawn inside the model (dropout, stochastic depth) or its
+inside is recorded, the plain model answers.
 
 Shapes: B batch, N tokens, T real tokens of the whole batch, E model dimension, H heads,
 R tokens that are read.
@@ -31,29 +27,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from . import checks
+from . import model as plain
 from .masking import Split, take
-from .model import (
-    Attention,
-    Block,
-    RoMAE,
-    RoMAEPredictor,
-    Stack,
-    attend,
-    check_shapes,
-    join_pads,
-)
+from .model import Attention, Block, RoMAE, RoMAEPredictor, Stack, attend
 from .tokens import Tokens
 
 RATES = ("dropout", "attention_dropout", "head_dropout", "drop_path")
 
 
 class Fast(nn.Module):
-    """A model in its fast form, called like the model.
+    """A model in its fast form, called alike; it shares the parameters.
 
-    model: a RoMAE or RoMAEPredictor, whose parameters it shares. A subclass, whose
-    `forward` may do something else, runs as it is. pack: leave padding out of all but
-    attention; on a GPU the host then waits for the count of real tokens, once for each
-    of the two stacks.
+    pack: leave padding out of all but attention; on a GPU the host then waits for the
+    count of real tokens, once for each of the two stacks.
     """
 
     def __init__(self, model: RoMAE | RoMAEPredictor, *, pack: bool = True):
@@ -73,7 +59,7 @@ class Fast(nn.Module):
         other = type(self.model) not in (RoMAE, RoMAEPredictor)  # with its own forward
         if random or other or record is not None:
             return self.model(tokens, *where, record=record)
-        check_shapes(self.config, tokens, record)
+        plain.check_shapes(self.config, tokens, record)
         if isinstance(self.model, RoMAE):
             return self._reconstruct(tokens, *where)
         return self._predict(tokens)
@@ -91,39 +77,31 @@ class Fast(nn.Module):
         hidden = take(tokens.positions, where.hidden)  # (B, M, D)
         masks = model.mask_token.expand(*hidden.shape[:2], -1)
         x = torch.cat((model.project(x).float(), masks), dim=1)
-        pad = join_pads((pad, positions), (where.hidden_pad, hidden))
+        pad = plain.join_pads((pad, positions), (where.hidden_pad, hidden))
         at, seen = torch.cat((positions, hidden), dim=1), positions.shape[1]
-        heard = None
+        heard, read = None, slice(seen, None)
         if model.config.alone:
             heard = torch.arange(at.shape[1], device=at.device) < seen
-        read = slice(seen, None)
         return model.head(run(model.decoder, x, at, pad, read, self.pack, heard))
 
     def _predict(self, tokens: Tokens) -> Tensor:
         """As `RoMAEPredictor.forward`: (B, K) or (B, N, K)."""
-        model, cls = self.model, int(self.config.cls)
-        parts = (tokens.values, tokens.positions, tokens.pad)
-        x, positions, pad = model.encoder.begin(*parts)
-        read = slice(0, 1) if model.pool == "cls" else slice(cls, None)
+        model, inputs = self.model, (tokens.values, tokens.positions, tokens.pad)
+        x, positions, pad = model.encoder.begin(*inputs)
+        read = slice(0, 1) if model.pool == "cls" else slice(int(self.config.cls), None)
         x = run(model.encoder.stack, x, positions, pad, read, self.pack)
         return model.pool_and_head(x, tokens)
 
 
 @dataclass
 class Slots:
-    """Layout of a batch: dense (B, N), or packed, with only the T real tokens in a row.
+    """Layout of a batch: dense (B, N), or packed: the T real tokens in a row."""
 
-    rows (T,): their places in the flattened (B, N), or None where dense. starts (B +
-    1,): where in that row each sample begins, for `varlen_attn`. longest: no sample has
-    more tokens. all_heard: every token hears every other of its sample; `varlen_attn`
-    cannot do otherwise.
-    """
-
-    shape: tuple[int, int]
-    rows: Tensor | None = None
-    starts: Tensor | None = None
-    longest: int = 0
-    all_heard: bool = True
+    shape: tuple[int, int]  # B, N
+    rows: Tensor | None = None  # (T,) places in the flattened (B, N); None: dense
+    starts: Tensor | None = None  # (B + 1,) where each sample begins, for `varlen_attn`
+    longest: int = 0  # no sample has more tokens
+    all_heard: bool = True  # every token hears its whole sample, as in `varlen_attn`
 
     @classmethod
     def of(cls, real: Tensor) -> "Slots":
@@ -151,23 +129,17 @@ def run(
     """`Stack.forward` for the tokens that are read.
 
     x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, R, E). read: the slots
-    that somebody reads; None: all. heard (N,) bool: the slots that others attend to;
-    None: all. Numbers in slots of padding mean nothing.
+    that somebody reads, heard (N,) bool: those that others attend to; None: all.
+    Numbers in slots of padding mean nothing.
     """
-    added = stack.encoding.embedding(positions, x.shape[-1])
-    if added is not None:
-        x = x + added.type_as(x)
-    rotation = stack.encoding.rotation(positions, stack.head_dim)
-    # (B, N, 1, head_dim / 2)
-    phase = None if rotation is None else torch.complex(*rotation)
+    x, rotation = stack.place(x, positions)
     mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N)
-    slots = Slots(tuple(x.shape[:2]))
-    if pack and pad is not None:
-        slots = Slots.of(~pad)
+    slots = Slots.of(~pad) if pack and pad is not None else Slots(tuple(x.shape[:2]))
     if heard is not None:
         heard = heard[None, None, None]
         mask, slots.all_heard = heard if mask is None else mask & heard, False
-    phase = None if phase is None else slots.pack(phase)
+    # (B, N, 1, head_dim / 2)
+    phase = None if rotation is None else slots.pack(torch.complex(*rotation))
     *blocks, last = stack.blocks
     x = slots.pack(x)
     for block in [*blocks, last] if read is None else blocks:
@@ -185,10 +157,7 @@ def run(
 def finish(
     block: Block, x: Tensor, phase, mask, slots: Slots, read: slice, wanted: Slots
 ) -> Tensor:
-    """A block, for the tokens that are read.
-
-    x (B, N, E) -> (B, R, E), or the real ones among them, packed.
-    """
+    """A block for the tokens that are read: (B, N, E) -> (B, R, E), or these packed."""
     layer, normed = block.attention, block.norm1(slots.pack(x))
     weight, heads = neighbours(layer), layer.heads
     dim = weight.shape[1]
@@ -236,11 +205,7 @@ def varlen_attn():
 
 
 def can_vary(v: Tensor) -> bool:
-    """True if `varlen_attn` takes these values.
-
-    Its kernel, FlashAttention's, wants a GPU from Ampere on, 16 bits, and heads in
-    multiples of eight up to 256.
-    """
+    """True if `varlen_attn` takes these values: 16 bits, heads of 8 to 256, Ampere."""
     if not v.is_cuda or v.element_size() != 2 or v.shape[-1] % 8 or v.shape[-1] > 256:
         return False
     ampere = torch.cuda.get_device_capability(v.device) >= (8, 0)
@@ -256,19 +221,12 @@ def neighbours(layer: Attention) -> Tensor:
 
 
 def turn(x: Tensor, phase: Tensor) -> Tensor:
-    """`rotate`, of neighbouring pairs.
-
-    x (..., heads, head_dim), phase (..., 1, head_dim / 2) complex64.
-    """
+    """`rotate` for neighbours; phase (..., 1, head_dim / 2) complex64."""
     pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
     return torch.view_as_real(pairs * phase).flatten(-2).type_as(x)
 
 
 def compile_model(model: nn.Module, *, still: bool) -> nn.Module:
-    """torch.compile as it pays on the model's device.
-
-    still: whether every batch has the same shape. On CUDA the compiled step is then
-    recorded as a CUDA graph, so that a small model does not wait for its launches.
-    """
+    """torch.compile; as a CUDA graph where every batch has the same shape (still)."""
     graphs = still and next(model.parameters()).is_cuda
     return torch.compile(model, mode="reduce-overhead" if graphs else None)

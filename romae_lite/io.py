@@ -18,9 +18,7 @@ from pathlib import Path
 def atomic_write(path: Path | str, data: bytes) -> None:
     """Write data to path, or leave what was there.
 
-    Writes a temporary file beside it, flushes it to disk and renames it. A new file has
-    the mode that umask allows; an old file keeps its mode. Raises OSError naming the
-    path where the disk is full or the folder cannot be written.
+    A new file has the mode that umask allows; an old file keeps its mode.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
@@ -70,10 +68,7 @@ def read(path: Path | str, limit: int) -> bytes:
 def parsing(
     path: Path | str, what: str, error: type[Exception] = ValueError
 ) -> Iterator:
-    """Turn whatever goes wrong inside into `error`: "PATH is no WHAT (reason)".
-
-    A file that is not there stays a FileNotFoundError.
-    """
+    """Turn whatever goes wrong inside into `error`: "PATH is no WHAT (reason)"."""
     try:
         yield
     except FileNotFoundError:
@@ -112,11 +107,7 @@ def digest(tensors: dict, text: str = "") -> str:
 
 
 def sort_metadata(data: bytes) -> bytes:
-    """Sort the metadata of a safetensors file by name.
-
-    safetensors itself writes them in any order, so that the same weights would have
-    many checksums.
-    """
+    """Sort the metadata of a safetensors file, which writes them in any order."""
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + size])
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))

@@ -1,9 +1,7 @@
 """Which tokens are hidden: seeded, blind to padding (paper Sec. 4.2; He et al., 2022).
 
-`hide` draws the mask; `split` turns it into index tensors that gather the visible
-tokens for the encoder and the hidden ones for the decoder. Everything is a sort: no
-loop over samples. Both work on the host, where counting waits for no GPU; `Split.to`
-brings the result there.
+`hide` draws a mask, `split` turns it into the indices of visible and hidden tokens.
+Both work on the host, where counting waits for no GPU.
 """
 
 from dataclasses import dataclass
@@ -28,7 +26,7 @@ def hide(
     Parameters
     ----------
     real : bool array of shape (B, N)
-        True where there is a token.
+        True where there is a token; at least two in every sample.
     ratio : float or pair of float
         Fraction to hide: ceil(ratio * real tokens) of each sample. A pair (low, high)
         draws one per sample.
@@ -42,33 +40,21 @@ def hide(
     bool Tensor of shape (B, N)
         On the CPU, True where hidden. Every sample keeps at least one visible and one
         hidden token.
-
-    Raises
-    ------
-    ValueError
-        For samples with fewer than two real tokens, ratios outside (0, 1), and counts
-        that leave nothing to hide.
     """
     real = _mask("real", real)
     rows = real.sum(1)  # (B,)
     if (short := rows < 2).any():
-        raise ValueError(
-            f"sample {int(short.nonzero()[0])} has {int(rows[short][0])} real "
-            "token(s); masking needs one to show and one to hide"
-        )
+        i = int(short.nonzero()[0])
+        raise ValueError(f"sample {i} has {rows[i]} real token(s); masking needs two")
     if (ratio is None) == (visible is None):
-        raise ValueError(
-            f"ratio is {ratio!r} and visible is {visible!r}; "
-            "give either ratio or visible"
-        )
+        both = f"ratio is {ratio!r} and visible is {visible!r}"
+        raise ValueError(f"{both}; give either ratio or visible")
     kind("generator", generator, torch.Generator)
     if visible is not None:
         keep = _counts(visible, rows)
     else:
-        pair = ratio if isinstance(ratio, tuple | list) else (ratio, ratio)
-        if len(pair) != 2:
-            raise ValueError(f"ratio is {ratio}; it must be a number or a pair")
-        low, high = pair
+        pair = isinstance(ratio, tuple | list) and len(ratio) == 2
+        low, high = ratio if pair else (ratio, ratio)
         number("ratio", low, lambda v: 0 < v < 1, "lie strictly between 0 and 1")
         number("ratio", high, lambda v: low <= v < 1, f"lie between {low} and 1")
         share = torch.full((len(rows),), low, dtype=torch.float64)
@@ -89,27 +75,24 @@ def _counts(visible: int | Tensor, rows: Tensor) -> Tensor:
         whole("visible", visible, 1)
         visible = torch.tensor(visible)
     keep = tensor("visible", visible).cpu()
-    whole_ = keep.dtype != torch.bool and not keep.is_floating_point()
-    right = whole_ and keep.shape in ((), rows.shape)
-    want = f"be one whole number or {len(rows)} numbers, one for a row of real"
+    right = keep.dtype != torch.bool and not keep.is_floating_point()
+    right = right and keep.shape in ((), rows.shape)
+    want = f"be one whole number, or {len(rows)} for the rows of real"
     shapes(right, want, visible=keep)
     keep = keep.expand(len(rows))
     if (bad := (keep < 1) | (keep >= rows)).any():
         i = int(bad.nonzero()[0])
-        raise ValueError(
-            f"visible is {int(keep[i])} for sample {i} with {int(rows[i])} real "
-            f"tokens; it must lie in 1..{int(rows[i]) - 1}"
-        )
+        what = f"visible is {keep[i]} for sample {i} with {rows[i]} real tokens"
+        raise ValueError(f"{what}; it must lie in 1..{rows[i] - 1}")
     return keep
 
 
 @dataclass(frozen=True)
 class Split:
-    """Indices of visible and hidden tokens.
+    """Indices of visible and hidden tokens, V and M of them in the fullest samples.
 
-    V and M are the largest counts in the batch; where a sample has fewer, its row is
-    filled up with other indices and the pad mask says so (None where nothing is filled
-    up).
+    Where a sample has fewer, its row is filled up with other indices and the pad mask
+    is True there (None where nothing is filled up).
     """
 
     visible: Tensor  # (B, V) long
@@ -125,10 +108,8 @@ class Split:
         batch, n = real.shape
         widest = max(self.visible.shape[1], self.hidden.shape[1])
         if not len(self.visible) == len(self.hidden) == batch or widest > n:
-            raise ValueError(
-                f"the split is of {len(self.visible)} samples with {widest} tokens or "
-                f"more; these are {batch} with {n}"
-            )
+            what = f"{len(self.visible)} samples with {widest} tokens or more"
+            raise ValueError(f"the split is of {what}; these are {batch} with {n}")
         on_cpu = self.visible.device.type == real.device.type == "cpu"
         if torch.compiler.is_compiling() or not on_cpu:
             return
@@ -138,10 +119,8 @@ class Split:
             once = torch.ones_like(index) if pad is None else (~pad).long()
             count.scatter_add_(1, index, once)
         if (wrong := (count != real).any(1)).any():
-            sample = int(wrong.nonzero()[0])
-            raise ValueError(
-                f"the split shows or hides padding of sample {sample}, or a token twice"
-            )
+            what = f"padding of sample {int(wrong.nonzero()[0])}, or a token twice"
+            raise ValueError(f"the split shows or hides {what}")
 
     def to(self, device) -> "Split":
         parts = vars(self).values()
@@ -149,10 +128,7 @@ class Split:
 
 
 def split(hidden: Tensor, real: Tensor) -> Split:
-    """hidden, real (B, N) bool -> indices of the visible and the hidden tokens.
-
-    Raises ValueError where a sample has no visible or no hidden token.
-    """
+    """hidden, real (B, N) bool -> indices of the visible and the hidden tokens."""
     hidden, real = _mask("hidden", hidden), _mask("real", real)
     shapes(hidden.shape == real.shape, "agree", hidden=hidden, real=real)
     indices, pads = [], []

@@ -4,9 +4,8 @@
                                                                                  │
     hidden tokens <── head <── decoder <── a mask token at each hidden position ─┘
 
-`RoMAE` is the whole of it, for pre-training and interpolation (paper Sec. 4.2).
+`RoMAE` is the whole of it, for pre-training and interpolation (paper Sec. 4.2);
 `RoMAEPredictor` is its encoder with a head, for classification and regression.
-Attention gets a mask only where there is padding.
 
 Shapes: B batch, N tokens, V visible, M hidden, P numbers in a patch, D axes, E model
 dimension, E' that of the decoder, H heads.
@@ -39,11 +38,6 @@ class RoMAE(nn.Module):
     ----------
     config : ModelConfig
         Sizes, position encoding, dropout, initialisation.
-
-    Raises
-    ------
-    TypeError
-        For a config that is none.
     """
 
     def __init__(self, config: ModelConfig):
@@ -52,8 +46,7 @@ class RoMAE(nn.Module):
         self.config = config
         self.encoder = Encoder(config)
         self.project = nn.Linear(config.encoder.dim, config.decoder.dim)
-        # not zeros: deviation D3
-        self.mask_token = nn.Parameter(torch.randn(config.decoder.dim) * 0.02)
+        self.mask_token = nn.Parameter(torch.randn(config.decoder.dim) * 0.02)  # D3
         self.decoder = Stack(config.decoder, config)
         outputs = config.patch * (1 + config.spread)
         self.head = Head(config.decoder.dim, outputs, config.head_dropout)
@@ -62,21 +55,10 @@ class RoMAE(nn.Module):
     def forward(
         self, tokens: Tokens, where: Split, record: dict | None = None
     ) -> Tensor:
-        """Predict the values of the hidden tokens.
+        """Predict the hidden tokens: (B, M, P), with `spread` (B, M, 2 P).
 
-        Parameters
-        ----------
-        tokens : Tokens
-            A batch, on the model's device.
-        where : Split
-            Which tokens are visible and which hidden, as `masking.split` makes it.
-        record : dict, optional
-            Receives the attention maps and outputs of every block (shapes in `Stack`).
-
-        Returns
-        -------
-        Tensor of shape (B, M, P)
-            With `spread` (B, M, 2 P): means, then logarithms of variances.
+        where says which are visible and which hidden; record receives the attention
+        maps and outputs of every block (shapes in `Stack`).
         """
         check_shapes(self.config, tokens, record)
         checks.kind("where", where, Split)
@@ -112,44 +94,27 @@ class RoMAEPredictor(nn.Module):
     pool : {"cls", "mean", "token"}
         What the head reads: the [CLS] token, (B, K); the mean over real tokens, (B, K);
         or every token, (B, N, K).
-
-    Raises
-    ------
-    ValueError
-        For pool "cls" and a config without [CLS].
     """
 
     def __init__(self, config: ModelConfig, outputs: int, pool: str = "cls"):
         super().__init__()
-        checks.each(
-            locals(),
-            config=a(ModelConfig), outputs=at_least(1),
-            pool=one_of("cls", "mean", "token"),
-        )
+        pools = one_of("cls", "mean", "token")
+        checks.each(locals(), config=a(ModelConfig), outputs=at_least(1), pool=pools)
         if pool == "cls" and not config.cls:
-            raise ValueError(
-                "pool is 'cls', but the model has no [CLS] token; set cls=True or "
-                "pool='mean'"
-            )
+            raise ValueError("pool is 'cls', but the model has no [CLS]; use 'mean'")
         self.config, self.pool = config, pool
         self.encoder = Encoder(config)
         self.head = Head(config.encoder.dim, outputs, config.head_dropout)
         initialise(self, config.init)
 
     def start_from(self, pretrained: RoMAE) -> RoMAEPredictor:
-        """Take over a pre-trained encoder with its patch embedding and [CLS] (D4).
-
-        Returns self. Raises ValueError where that was made for other tokens, another
-        size or another position encoding.
-        """
+        """Take over a pre-trained encoder with its patch embedding and [CLS] (D4)."""
         checks.kind("pretrained", pretrained, RoMAE)
         for name in ("patch", "axes", "encoder", "cls", "positions"):
             here, there = (getattr(m.config, name) for m in (self, pretrained))
             if here != there:
-                raise ValueError(
-                    f"{name} is {here} here and {there} in the pre-trained model; "
-                    "they must agree"
-                )
+                both = f"{name} is {here} here and {there} in the pre-trained model"
+                raise ValueError(f"{both}; they must agree")
         self.encoder.load_state_dict(pretrained.encoder.state_dict())
         return self
 
@@ -171,10 +136,7 @@ class RoMAEPredictor(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embed patches, put [CLS] in front, run the blocks.
-
-    What pre-training hands on to fine-tuning, whole (deviation D4).
-    """
+    """Embed patches, put [CLS] in front, run the blocks."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -188,8 +150,7 @@ class Encoder(nn.Module):
     ):
         """values (B, V, P), positions (B, V, D), pad (B, V) or None.
 
-        Returns the encoded tokens with their positions and pad mask, each with [CLS] in
-        front if the model has one: (B, V', E), (B, V', D), (B, V') or None.
+        -> the encoded tokens, their positions and pad mask, each with [CLS] in front.
         """
         x, positions, pad = self.begin(values, positions, pad)
         return self.stack(x, positions, pad, record, "encoder"), positions, pad
@@ -205,16 +166,12 @@ class Encoder(nn.Module):
 
 
 class Stack(nn.Module):
-    """Blocks one after the other, no norm at the end.
-
-    The rotation is computed once, here, and shared by all blocks.
-    """
+    """Blocks that share one rotation, computed here; no norm at the end."""
 
     def __init__(self, size: Size, config: ModelConfig):
         super().__init__()
-        # deviation D11
-        rates = torch.linspace(0, config.drop_path, size.depth, device="cpu").tolist()
-        self.blocks = nn.ModuleList(Block(size, config, rate) for rate in rates)
+        rates = torch.linspace(0, config.drop_path, size.depth, device="cpu")  # D11
+        self.blocks = nn.ModuleList(Block(size, config, r) for r in rates.tolist())
         self.encoding, self.head_dim = config.positions, size.head_dim
 
     def forward(
@@ -223,13 +180,9 @@ class Stack(nn.Module):
     ) -> Tensor:
         """x (B, N, E), positions (B, N, D), pad (B, N) or None -> (B, N, E).
 
-        record receives name.i.attention (B, H, N, N) and name.i.out (B, N, E) of block
-        i.
+        record receives name.i.attention (B, H, N, N) and name.i.out (B, N, E).
         """
-        added = self.encoding.embedding(positions, x.shape[-1])
-        if added is not None:
-            x = x + added.type_as(x)
-        rotation = self.encoding.rotation(positions, self.head_dim)
+        x, rotation = self.place(x, positions)
         for i, block in enumerate(self.blocks):
             notes = None if record is None else {}
             x = block(x, rotation, pad, notes)
@@ -238,12 +191,17 @@ class Stack(nn.Module):
                 record[f"{name}.{i}.out"] = x
         return x
 
+    def place(self, x: Tensor, positions: Tensor):
+        """Tell the tokens where they are: x (B, N, E) and the rotation, or None."""
+        added = self.encoding.embedding(positions, x.shape[-1])
+        x = x if added is None else x + added.type_as(x)
+        return x, self.encoding.rotation(positions, self.head_dim)
+
 
 class Block(nn.Module):
     """x + attention(norm(x)), then + feed-forward(norm(x)).
 
-    In training, each branch is left out for a random `drop_path` of the samples
-    (stochastic depth).
+    In training each branch is left out for a random `drop_path` of the samples.
     """
 
     def __init__(self, size: Size, config: ModelConfig, drop_path: float):
@@ -310,10 +268,7 @@ class FeedForward(nn.Module):
 
 
 class Head(nn.Sequential):
-    """Dropout, norm, linear with bias: E -> outputs.
-
-    Float32 even under autocast: bfloat16 keeps three digits.
-    """
+    """Dropout, norm, linear: E -> outputs; float32 even under autocast."""
 
     def __init__(self, dim: int, outputs: int, dropout: float):
         super().__init__(nn.Dropout(dropout), norm(dim), nn.Linear(dim, outputs))
@@ -324,11 +279,7 @@ class Head(nn.Sequential):
 
 
 def norm(dim: int) -> nn.RMSNorm:
-    """RMSNorm with the authors' tiny eps.
-
-    It multiplies the gradient of a token that is all zeros by a million: that is why
-    the mask token does not start at zero (deviation D3).
-    """
+    """RMSNorm with the authors' eps. It blows up the gradient of a zero token (D3)."""
     return nn.RMSNorm(dim, eps=1e-12)
 
 
@@ -337,8 +288,7 @@ def attend(
 ) -> Tensor:
     """Attention (Eq. 1) by whatever is fastest on the device: (B, H, N, head_dim).
 
-    q, k, v (B, H, N, head_dim); mask (B, 1, 1, N), True where to look, or None;
-    dropout: of the weights.
+    q, k, v (B, H, N, head_dim); mask (B, 1, 1, N), True where to look, or None.
     """
     if v.is_cpu and v.dtype == torch.bfloat16:  # PyTorch's kernel is slow there
         return F.dropout(attention_weights(q, k, mask).type_as(v), dropout) @ v
@@ -350,11 +300,10 @@ def attend(
 def attend_in_eights(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0
 ) -> Tensor:
-    """Attention with the channels of a head filled up with zeros to a multiple of 8.
+    """Attention with heads filled up with zeros to a multiple of 8 channels.
 
-    The same numbers. In 16 bits the fast kernels of CUDA that take a mask want such
-    sizes, and the paper's is 60: with any other PyTorch falls back, silently, to one
-    that keeps all N x N weights of every layer.
+    CUDA's fast kernels want that in 16 bits, and the paper's heads have 60: PyTorch
+    would fall back, silently, to one that keeps all N x N weights of every layer.
     """
     dim = v.shape[-1]
     q, k, v = (F.pad(x, (0, -dim % 8)) for x in (q, k, v))
@@ -374,22 +323,16 @@ def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def join_pads(*parts: tuple[Tensor | None, Tensor]) -> Tensor | None:
-    """Join pad masks along the tokens; None if all are.
-
-    Each part is a mask (B, N_i) or None, and the positions (B, N_i, D) of its tokens.
-    """
+    """Join pad masks (B, N_i) or None, each with its (B, N_i, D); None if all are."""
     if all(pad is None for pad, _ in parts):
         return None
-    false = [at.new_zeros(at.shape[:2], dtype=torch.bool) for _, at in parts]
-    pads = [false[i] if pad is None else pad for i, (pad, _) in enumerate(parts)]
+    no = [at.new_zeros(at.shape[:2], dtype=torch.bool) for _, at in parts]
+    pads = [no[i] if pad is None else pad for i, (pad, _) in enumerate(parts)]
     return torch.cat(pads, dim=1)
 
 
 def initialise(model: nn.Module, init: str) -> None:
-    """Draw the weights of linear layers anew, unless `init` is PyTorch's own (D43).
-
-    [CLS] and mask token stay (D3).
-    """
+    """Draw the weights of linear layers anew, unless `init` is "torch" (D43)."""
     if init == "torch":
         return
     for name, layer in model.named_modules():
@@ -401,7 +344,6 @@ def initialise(model: nn.Module, init: str) -> None:
 
 
 # Sizes and configuration
-# ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,14 +352,9 @@ class Size:
 
     Parameters
     ----------
-    dim : int
-        E, the model dimension (d_model); a multiple of twice the heads.
-    heads : int
-        Attention heads.
-    depth : int
-        Number of blocks.
-    ff : int
-        Hidden width of the feed-forward part.
+    dim, heads, depth, ff : int
+        E, the model dimension, a multiple of twice the attention heads; number of
+        blocks; hidden width of the feed-forward part.
     """
 
     dim: int
@@ -426,13 +363,11 @@ class Size:
     ff: int
 
     def __post_init__(self):
-        for name in ("dim", "heads", "depth", "ff"):
-            checks.whole(name, getattr(self, name), 1)
-        if self.dim % (2 * self.heads):
-            raise ValueError(
-                f"dim is {self.dim}; {self.heads} heads of an even size need a "
-                f"multiple of {2 * self.heads}"
-            )
+        for name, value in vars(self).items():
+            checks.whole(name, value, 1)
+        if self.dim % (even := 2 * self.heads):
+            need = f"{self.heads} heads of an even size need a multiple of {even}"
+            raise ValueError(f"dim is {self.dim}; {need}")
 
     @property
     def head_dim(self) -> int:
@@ -459,10 +394,6 @@ def size(name: str, **changes: int) -> Size:
     **changes : int
         Fields to change.
 
-    Returns
-    -------
-    Size
-
     Examples
     --------
     >>> size("96x4x3x384").depth
@@ -474,9 +405,9 @@ def size(name: str, **changes: int) -> Size:
     if name in SIZES:
         return replace(SIZES[name], **changes)
     if not re.fullmatch(r"\d+x\d+x\d+x\d+", name):
+        known = f"choose one of {', '.join(SIZES)}"
         raise ValueError(
-            f"size is {name!r}; choose one of {', '.join(SIZES)}, or spell it out as "
-            "dim x heads x depth x ff"
+            f"size is {name!r}; {known}, or spell it out: dim x heads x depth x ff"
         )
     dim, heads, depth, ff = map(int, name.split("x"))
     return replace(Size(dim=dim, heads=heads, depth=depth, ff=ff), **changes)
@@ -508,20 +439,11 @@ class ModelConfig:
         Stochastic depth of the last block; grows linearly from 0 at the first.
     init : {"torch", "normal", "body"}
         How weights start: as PyTorch has them; from a normal of standard deviation
-        0.02, cut off at 2, with biases 0; or so in all layers but the head (deviation
-        D43).
+        0.02, with biases 0; or so in all layers but the head (D43).
     spread : bool
-        `RoMAE` answers 2 P numbers a hidden token, mean and log-variance, for
-        `gaussian_loss`.
+        Predict mean and log-variance, 2 P numbers a token, for `gaussian_loss`.
     alone : bool
-        A hidden token sees the visible ones only, so that no answer depends on what
-        else is asked.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Naming the field: also where heads are too narrow for the axes, or so narrow
-        that none of their pairs of channels turns.
+        Hidden tokens see visible ones only: no answer depends on what else is asked.
     """
 
     patch: int
@@ -560,28 +482,21 @@ def count_parameters(module: nn.Module) -> int:
 
 
 def check_shapes(config: ModelConfig, tokens: Tokens, record: dict | None) -> None:
-    """Raise ValueError for tokens that do not fit the model, TypeError for none."""
-    checks.kind("tokens", tokens, Tokens)
-    checks.kind("record", record, dict | None)
+    """Refuse tokens that do not fit the model."""
+    checks.each(locals(), tokens=a(Tokens), record=a(dict | None))
     for name, tensor in (("patch", tokens.values), ("axes", tokens.positions)):
-        want, got = getattr(config, name), tensor.shape[-1]
+        want, got = f"{name}={getattr(config, name)}", f"{name}={tensor.shape[-1]}"
         if got != want:
-            raise ValueError(
-                f"the model was built for {name}={want}; these tokens have {name}={got}"
-            )
+            raise ValueError(f"the model was built for {want}; these tokens have {got}")
 
 
 # Losses
-# ---------------------------------------------------------------------------------
 
 
 def reconstruction_loss(
     prediction: Tensor, target: Tensor, pad: Tensor | None
 ) -> Tensor:
-    """Mean squared error over real hidden tokens only (D5).
-
-    prediction, target (B, M, P), pad (B, M) bool or None.
-    """
+    """Mean squared error: prediction, target (B, M, P), pad (B, M) or None (D5)."""
     prediction, target, pad = check_loss(prediction, target, pad)
     return mean_over_tokens((prediction - target).square(), pad)
 
@@ -589,7 +504,7 @@ def reconstruction_loss(
 def normalised_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
     """Mean squared error to standardised patches, as in MAE (He et al., 2022)."""
     prediction, target, pad = check_loss(prediction, target, pad)
-    return reconstruction_loss(prediction, normalise(target), pad)
+    return mean_over_tokens((prediction - normalise(target)).square(), pad)
 
 
 def normalise(target: Tensor) -> Tensor:
@@ -606,8 +521,8 @@ BANDS = {68: 1.0, 95: 1.959964}
 def split_mean_variance(prediction: Tensor) -> tuple[Tensor, Tensor]:
     """Split the output of a model with `spread` into mean and log-variance.
 
-    (..., 2 P) -> (..., P) each. The log-variance is clamped to ±14 (deviations of 1e-3
-    to 1e3 of a standardised value), so that no weight can run away.
+    (..., 2 P) -> (..., P) each; the latter is clamped to ±14, deviations of 1e-3 to
+    1e3, so that no weight can run away.
     """
     mean, log_variance = prediction.chunk(2, dim=-1)
     return mean, log_variance.clamp(-14, 14)
@@ -619,9 +534,8 @@ def gaussian_loss(
 ) -> Tensor:
     """Negative log-likelihood of normal distributions, in nats a number.
 
-    Over real hidden tokens only. prediction (B, M, 2 P), as `split_mean_variance` reads
-    it; target (B, M, P); pad (B, M) bool or None; variance (B, M, P): where `target` is
-    the mean of several targets, their variance; the loss is then the expected one.
+    prediction (B, M, 2 P), target (B, M, P), pad (B, M) bool or None. variance (B, M,
+    P): that of the targets, where `target` is the mean of several.
     """
     prediction, target, pad = check_loss(prediction, target, pad, times=2)
     mean, log_variance = split_mean_variance(prediction)
@@ -660,11 +574,10 @@ def mean_over_tokens(error: Tensor, pad: Tensor | None) -> Tensor:
 def masked_loss(
     model: RoMAE, batch: Tokens, hidden: Tensor, loss: Callable = reconstruction_loss
 ) -> Tensor:
-    """Loss of the hidden tokens: what pre-training and interpolation runs minimise.
+    """Loss of the hidden tokens (B, N) bool: what pre-training minimises.
 
-    hidden (B, N) bool; loss: of (prediction, target, pad), as `reconstruction_loss`.
-    Batch and mask come from the host, where the model's device need not be waited
-    for, and move there in here.
+    Batch and mask come from the host, where no GPU is waited for, and move to the
+    model's device here.
     """
     checks.each(locals(), model=a(nn.Module), batch=a(Tokens), loss=a(Callable))
     where, device = split(hidden, batch.real), device_of(model)
@@ -673,7 +586,6 @@ def masked_loss(
 
 
 # Asking a model
-# -------------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -682,57 +594,46 @@ def predict_hidden(
 ) -> Tensor:
     """Predict the hidden tokens (n, N) bool of a data set, `batch` samples at a time.
 
-    Returns (n, N, P) float32 on the CPU, zero where nothing is hidden; of a model with
-    `spread` (n, N, 2 P). The model is left in eval mode.
+    Returns (n, N, P or 2 P) float32 on the CPU, zero where nothing is hidden. The model
+    is left in eval mode.
     """
     checks.each(locals(), model=a(nn.Module), tokens=a(Tokens), batch=at_least(1))
-    hidden = checks.tensor("hidden", hidden)
-    rows = tokens.values.shape[:2]
+    hidden, rows = checks.tensor("hidden", hidden), tokens.values.shape[:2]
     right = hidden.shape == rows
     checks.shapes(right, f"be bool of shape {tuple(rows)}", hidden=hidden)
     model.eval()
-    device = device_of(model)
-    out = None
+    device, out = device_of(model), None
     for i in range(0, len(tokens), batch):
         part, hide = tokens[i : i + batch], hidden[i : i + batch].cpu()
         where = split(hide, part.real)
-        found = model(part.to(device), where.to(device)).float().cpu()  # (B, M, P)
+        answer = model(part.to(device), where.to(device)).float().cpu()  # (B, M, P)
+        if out is None:
+            out = torch.zeros(*rows, answer.shape[-1])
         pad = where.hidden_pad
-        found = found.flatten(0, 1) if pad is None else found[~pad]
-        out = torch.zeros(*rows, found.shape[-1]) if out is None else out
-        out[i : i + batch][hide & part.real.cpu()] = found
+        answer = answer.flatten(0, 1) if pad is None else answer[~pad]
+        out[i : i + batch][hide & part.real.cpu()] = answer
     return out
 
 
 def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> Tensor:
     """Ask a model for values anywhere, given all real tokens of each sample.
 
-    Positions asked together see one another, as hidden tokens do in training: answers
-    depend a little on what else is asked, unless the model was made with `alone`.
+    Positions asked together see one another, as hidden tokens do in training, unless
+    the model was made with `alone`.
 
     Parameters
     ----------
     model : RoMAE
     tokens : Tokens
-        B samples.
     at : Tensor or array of shape (M, D) or (B, M, D)
-        Positions, in the units of `tokens.positions`: the same for all samples, or each
-        its own.
+        Positions, as `tokens.positions`: the same for all samples, or each its own.
     batch : int
         Samples at a time.
 
     Returns
     -------
     Tensor of shape (B, M, P)
-        float32, on the CPU; of a model with `spread` (B, M, 2 P), logarithms of
-        variances last.
-
-    Raises
-    ------
-    TypeError
-        For another model.
-    ValueError
-        For positions that do not fit, or are not finite.
+        float32, on the CPU; with `spread` (B, M, 2 P), logarithms of variances last.
     """
     checks.each(locals(), model=a(RoMAE), tokens=a(Tokens))
     tokens, at = tokens.to("cpu"), checks.tensor("at", at).double().cpu()
@@ -740,18 +641,16 @@ def interpolate(model: RoMAE, tokens: Tokens, at: Tensor, batch: int = 250) -> T
     right = at.ndim in (2, 3) and at.shape[:-2] in ((), (b,)) and at.shape[-2] > 0
     right = right and at.shape[-1] == axes
     checks.shapes(right, f"be (M, {axes}) or ({b}, M, {axes})", at=at)
-    at = at.expand(b, -1, -1)  # (B, M, D)
     if not (at.abs() < 2**53).all():
-        raise ValueError(
-            "at holds a position that is NaN, infinite or beyond 2^53; leave it out"
-        )
-    slots = (0, at.shape[1])  # to add at the end
+        raise ValueError("at holds a position that is NaN, infinite or beyond 2^53")
+    at = at.expand(b, -1, -1)  # (B, M, D)
+    more = (0, at.shape[1])  # slots at the end
     whole = Tokens(
-        values=F.pad(tokens.values, (0, 0, *slots)),  # (B, N + M, P)
+        values=F.pad(tokens.values, (0, 0, *more)),  # (B, N + M, P)
         positions=torch.cat((tokens.positions, at), dim=1),  # (B, N + M, D)
-        pad=None if tokens.pad is None else F.pad(tokens.pad, slots),
+        pad=None if tokens.pad is None else F.pad(tokens.pad, more),
     )
-    hidden = (torch.arange(n + slots[1]) >= n).expand(b, -1)  # (B, N + M)
+    hidden = (torch.arange(n + more[1]) >= n).expand(b, -1)  # (B, N + M)
     modes = {m: m.training for m in model.modules()}  # a part may be frozen
     try:
         return predict_hidden(model, whole, hidden, batch)[:, n:]

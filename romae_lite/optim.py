@@ -1,4 +1,4 @@
-"""Muon (Jordan et al., 2024; Liu et al., 2025): momentum, orthogonalised by matrix.
+"""Muon (Jordan et al., 2024; Liu et al., 2025): orthogonalised Nesterov momentum.
 
 The same arithmetic as `torch.optim.Muon`, which takes one matrix after the other and
 rounds to bfloat16, for which most CPUs have no instructions. Here all matrices of one
@@ -8,15 +8,14 @@ shape go together, in float32.
 import torch
 from torch import Tensor
 
-# of the quintic whose iteration brings singular values to about 1
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of a quintic that moves numbers towards 1
 
 
 class Muon(torch.optim.Optimizer):
     """For matrices only; with decoupled weight decay.
 
     A step is 0.2 sqrt(longer side) lr times the orthogonalised momentum, about as large
-    as AdamW's (match_rms_adamw), so that one learning rate serves both.
+    as AdamW's, so that one learning rate serves both.
     """
 
     def __init__(
@@ -39,7 +38,6 @@ class Muon(torch.optim.Optimizer):
                         self.state[p]["momentum_buffer"] = torch.zeros_like(p)
                 momenta = [self.state[p]["momentum_buffer"] for p in matrices]
                 torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
-                # Nesterov's
                 ahead = torch._foreach_lerp(gradients, momenta, group["momentum"])
                 updates = orthogonalise(torch.stack(ahead)).unbind()
                 torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
@@ -48,16 +46,12 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalise(stack: Tensor, steps: int = 5) -> Tensor:
-    """Bring the singular values of matrices near 1, by Newton-Schulz.
-
-    (K, m, n) -> (K, m, n) float32.
-    """
+    """Bring singular values near 1, by Newton-Schulz: (K, m, n) -> same, float32."""
     x = stack.float()
     if x.shape[1] > x.shape[2]:
         return orthogonalise(x.mT, steps).mT
     a, b, c = COEFFICIENTS
-    # no singular value above 1
-    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)  # no value above 1
     for _ in range(steps):
         gram = x @ x.mT
         polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)

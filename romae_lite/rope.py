@@ -2,8 +2,7 @@
 
 RoPE turns pairs of channels of queries and keys by an angle proportional to the token's
 position, so that the score of two tokens depends on the difference of their positions
-only. Positions are real numbers, on any number of axes (time; row and column; band and
-time ...).
+only. Positions are real numbers, on any number of axes (time; row and column ...).
 
     one head, 2 axes, head_dim 8:     | first halves  | second halves |
                                  x =  [ a0 a1  b0 b1    a2 a3  b2 b3 ]   a, b: the axes
@@ -35,9 +34,6 @@ def frequencies(
     frequencies and sets the others to zero, which leaves those channels free of
     position (deviation D1: the paper's sentence says smallest, its code keeps the
     largest).
-
-    Raises ValueError where dim is not a positive even number, p is outside [0, 1] or
-    base is not above 1.
     """
     whole("dim", dim, 2)
     if dim % 2:
@@ -98,10 +94,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class PositionEncoding:
-    """How positions enter attention.
-
-    `rotation` turns queries and keys of every layer; `embedding` is added to the tokens
-    once. Each kind uses one, both ("mixed") or neither ("none").
+    """How positions enter attention: by turning queries and keys, or added to tokens.
 
     Parameters
     ----------
@@ -109,8 +102,7 @@ class PositionEncoding:
         "rope": continuous. "quantised": positions rounded to whole numbers, what RoPE
         on a grid does. "absolute": sines and cosines of the position are added to the
         tokens, at the same real positions in encoder and decoder. "mixed": the last
-        axis turns, sines and cosines of the others are added: for a band and a time,
-        say.
+        axis turns, the others are added: for a band and a time, say.
     p : float
         Share of the pairs that turn, of p-RoPE (Sec. 3.1.1).
     base : float
@@ -132,7 +124,7 @@ class PositionEncoding:
         self, positions: Tensor, head_dim: int
     ) -> tuple[Tensor, Tensor] | None:
         """positions (B, N, D) -> cos, sin (B, N, 1, head_dim / 2), float32, or None."""
-        if not (turned := self.rotation_axes(positions.shape[-1])):
+        if not (turned := self._axes(positions.shape[-1])[0]):
             return None
         positions = positions[..., -turned:]
         if self.kind == "quantised":
@@ -145,52 +137,39 @@ class PositionEncoding:
 
         Sines of all axes, then their cosines (Vaswani et al., 2017).
         """
-        if not (added := self.embedding_axes(positions.shape[-1])):
+        if not (added := self._axes(positions.shape[-1])[1]):
             return None
         phase = self._phase(positions[..., :added], dim, 1.0)
         return torch.cat((phase.sin(), phase.cos()), dim=-1)
 
-    def rotation_axes(self, axes: int) -> int:
-        """Count the axes of a position that turn queries and keys, the last ones."""
-        return {"rope": axes, "quantised": axes, "mixed": 1}.get(self.kind, 0)
+    def _axes(self, axes: int) -> tuple[int, int]:
+        """How many axes turn queries and keys (the last), and are added (the first)."""
+        parts = {"absolute": (0, axes), "mixed": (1, axes - 1), "none": (0, 0)}
+        return parts.get(self.kind, (axes, 0))
 
-    def embedding_axes(self, axes: int) -> int:
-        """Count the axes of a position that are added to the tokens, the first ones."""
-        return {"absolute": axes, "mixed": axes - 1}.get(self.kind, 0)
+    def _phase(self, positions: Tensor, dim: int, p: float) -> Tensor:
+        dim = axis_dim("head_dim or dim", dim, positions.shape[-1])
+        return angles(positions, frequencies(dim, p, self.base, positions.device))
 
     def check_stack(self, name: str, dim: int, head_dim: int, axes: int) -> None:
         """Raise ValueError where channels cannot hold positions of so many axes."""
-        if self.kind == "mixed" and axes < 2:
-            raise ValueError(
-                "positions are 'mixed', which adds all axes but the last: axes must be "
-                "at least 2, not 1"
-            )
-        turned, added = self.rotation_axes(axes), self.embedding_axes(axes)
-        for field, channels, n in (("head_dim", head_dim, turned), ("dim", dim, added)):
-            if n and channels % (2 * n):
-                raise ValueError(
-                    f"{field} of the {name} is {channels}; {n} axes need a multiple of "
-                    f"{2 * n}"
-                )
-        pairs = head_dim // (2 * turned) if turned else 0
-        if turned and self.p > 0 and not turning_pairs(2 * pairs, self.p):
+        turned, added = self._axes(axes)
+        pairs = 0
+        if self.kind == "mixed" and not added:
+            raise ValueError("positions are 'mixed': axes must be at least 2, not 1")
+        if added:
+            axis_dim(f"dim of the {name}", dim, added)
+        if turned:
+            pairs = axis_dim(f"head_dim of the {name}", head_dim, turned) // 2
+        if pairs and self.p > 0 and not turning_pairs(2 * pairs, self.p):
             raise ValueError(
                 f"p is {self.p}, so that none of the {pairs} pair(s) of an axis turns "
-                f"in a head of the {name} and the model is blind to positions; it must "
-                f"be at least {1 / pairs:g} here, or 0 to ask for that"
+                f"in a head of the {name}; it must be at least {1 / pairs:g} here, or 0"
             )
 
-    def _phase(self, positions: Tensor, dim: int, p: float) -> Tensor:
-        dim = self.axis_dim(dim, positions)
-        return angles(positions, frequencies(dim, p, self.base, positions.device))
 
-    @staticmethod
-    def axis_dim(dim: int, positions: Tensor) -> int:
-        """Channels per axis; ValueError where they cannot be shared out in pairs."""
-        axes = positions.shape[-1]
-        if dim % (2 * axes):
-            raise ValueError(
-                f"{dim} channels cannot hold pairs for {axes} axes: need a multiple of "
-                f"{2 * axes}"
-            )
-        return dim // axes
+def axis_dim(name: str, dim: int, axes: int) -> int:
+    """Channels per axis; ValueError where they cannot be shared out in pairs."""
+    if dim % (2 * axes):
+        raise ValueError(f"{name} is {dim}; {axes} axes need a multiple of {2 * axes}")
+    return dim // axes

@@ -1,8 +1,7 @@
 """Values at positions: the one shape that every data set takes (paper Sec. 4, Fig. 1).
 
-An image, a clip, a light curve and a table of lab values all become `Tokens`: B samples
-of N tokens, each a vector of P values at a point of a D-dimensional space. Short
-samples are filled up with padding, which nothing may ever count.
+Images, clips, light curves and tables become `Tokens`: B samples of N tokens, each a
+vector of P values at a point in D dimensions. Short samples are filled up with padding.
 """
 
 import math
@@ -20,11 +19,7 @@ from .io import digest
 
 
 def to_device(tensor: Tensor, device) -> Tensor:
-    """Copy to a device.
-
-    Copies to CUDA are asynchronous, from pinned (hence contiguous) memory; MPS gets
-    float32 for float64.
-    """
+    """Copy to a device: to CUDA asynchronously, to MPS without float64."""
     kind = torch.device(device).type
     if kind == "cuda" and tensor.device.type == "cpu":
         return tensor.contiguous().pin_memory().to(device, non_blocking=True)
@@ -54,15 +49,7 @@ class Tokens:
     scale : Scale, optional
         Turns them back into a table's units; `from_table` makes it.
 
-    Raises
-    ------
-    TypeError
-        For what is no array of real numbers. Tensors and NumPy arrays are.
-    ValueError
-        For a mask that hides something, an empty batch, shapes that do not match, a
-        sample that is all padding, NaN or infinite numbers outside the padding, NaN
-        anywhere in aux, and positions beyond 2^53, where float64 has no room left for
-        fractions; naming the field and the first bad entry.
+    Nothing real may be NaN or infinite, nothing in aux NaN, no position beyond 2^53.
     """
 
     values: Tensor
@@ -81,58 +68,48 @@ class Tokens:
         positions = checks.tensor("positions", self.positions)
         if positions.device.type != "mps":  # has no float64
             positions = positions.double()
-        aux = {n: checks.tensor(f"aux[{n!r}]", t) for n, t in self.aux.items()}
-        per_token, rows = frozenset(self.per_token), values.shape[:2]
+        rows = values.shape[:2]
         right = values.ndim == positions.ndim == 3 and positions.shape[:2] == rows
         right = right and 0 not in (*values.shape, *positions.shape)
         want = "be (B, N, P) and (B, N, D), none of these 0"
         checks.shapes(right, want, values=values, positions=positions)
-        pad = self._checked_pad(rows)
-        new = {
-            "values": _filled("values", values, pad, math.inf),
-            "positions": _filled("positions", positions, pad, 2.0**53),
-            "pad": pad, "aux": aux, "per_token": per_token,
-        }
+        pad = self.pad
+        if pad is not None:
+            pad = checks.tensor("pad", pad)
+            right = pad.shape == rows and pad.dtype == torch.bool
+            checks.shapes(right, f"be bool of shape {tuple(rows)}", pad=pad)
+            if (empty := pad.all(1)).any():
+                i = int(empty.nonzero()[0])
+                raise ValueError(f"pad leaves no token in sample {i}; drop it first")
+        aux = {n: checks.tensor(f"aux[{n!r}]", t) for n, t in self.aux.items()}
         for name, value in aux.items():
-            if value.ndim == 0 or len(value) != len(values):
-                raise ValueError(
-                    f"aux[{name!r}] has shape {tuple(value.shape)}; the batch has "
-                    f"{len(values)} samples"
-                )
+            right = value.ndim > 0 and len(value) == len(values)
+            want = f"have a row for each of {len(values)} samples"
+            checks.shapes(right, want, **{f"aux[{name!r}]": value})
             if (nan := value.isnan()).any():
-                sample = int(nan.nonzero()[0, 0])
-                raise ValueError(f"aux[{name!r}] of sample {sample} is NaN")
-        for name in per_token:
+                i = int(nan.nonzero()[0, 0])
+                raise ValueError(f"aux[{name!r}] of sample {i} is NaN")
+        for name in self.per_token:
             shape = tuple(aux[name].shape[:2]) if name in aux else "missing"
             if shape != tuple(rows):
-                raise ValueError(
-                    f"per_token names {name!r}, which is {shape} in aux; it must be "
-                    f"{tuple(rows)} or more"
-                )
+                what = f"per_token names {name!r}, which is {shape} in aux"
+                raise ValueError(f"{what}; it must be {tuple(rows)} or more")
         if self.scale is not None:
             if not hasattr(self.scale, "ids"):
-                raise TypeError(
-                    f"scale is {self.scale!r}; it must be a Scale, as `from_table` "
-                    "makes it, or None"
-                )
-            if len(self.scale.ids) != len(values):
-                raise ValueError(
-                    f"scale is that of {len(self.scale.ids)} samples; the batch has "
-                    f"{len(values)}"
-                )
-        for name, value in new.items():
-            object.__setattr__(self, name, value)
+                raise TypeError(f"scale is {self.scale!r}; it must be a Scale or None")
+            if (n := len(self.scale.ids)) != len(values):
+                raise ValueError(f"scale is that of {n} samples, not {len(values)}")
+        self._set(
+            values=_filled("values", values, pad, math.inf),
+            positions=_filled("positions", positions, pad, 2.0**53),
+            pad=pad, aux=aux, per_token=frozenset(self.per_token),
+        )
 
-    def _checked_pad(self, rows: torch.Size) -> Tensor | None:
-        if self.pad is None:
-            return None
-        pad = checks.tensor("pad", self.pad)
-        right = pad.shape == rows and pad.dtype == torch.bool
-        checks.shapes(right, f"be bool of shape {tuple(rows)}", pad=pad)
-        if (empty := pad.all(1)).any():
-            sample = int(empty.nonzero()[0])
-            raise ValueError(f"pad leaves no token in sample {sample}; drop it first")
-        return pad
+    def _set(self, **fields) -> "Tokens":
+        """Set fields of this frozen object, unchecked; return it."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        return self
 
     @property
     def real(self) -> Tensor:
@@ -148,8 +125,9 @@ class Tokens:
         return self.real.sum(1)
 
     @property
-    def padded(self) -> bool:
-        return self.pad is not None
+    def shape(self) -> torch.Size:
+        """(B, N, P). Cross-validation of scikit-learn asks for it."""
+        return self.values.shape
 
     @property
     def device(self) -> torch.device:
@@ -166,28 +144,27 @@ class Tokens:
 
     def __getitem__(self, index) -> "Tokens":
         """Some samples, by slice, list, array or tensor of rows or of bools."""
+        if isinstance(index, tuple) and index[1:] == (...,):  # as scikit-learn asks
+            index = index[0]
         if not isinstance(index, slice):
             index = self._rows(index)
-        new = self._map(lambda t: t[index])  # checked already, so not again
+        new = self._map(lambda t: t[index])
         if not len(new):
             raise ValueError(f"tokens[{index}] holds no sample of {len(self)}")
-        if self.scale is not None:
-            object.__setattr__(new, "scale", self.scale[index])
-        return new
+        return new if self.scale is None else new._set(scale=self.scale[index])
 
     @staticmethod
     def _rows(index) -> Tensor:
-        wrong = (
-            f"tokens[{index}] would change the dimensions, or names no rows; write "
-            "tokens[i : i + 1] or tokens[[i, j]]"
-        )
-        if not isinstance(index, list | np.ndarray | Tensor):
-            raise TypeError(wrong)
-        index = index if isinstance(index, Tensor) else checks.array("index", index)
-        rows = checks.tensor("index", index)
-        rows = rows if rows.numel() else rows.long()  # an empty list would be of floats
-        if rows.ndim != 1 or rows.is_floating_point():
-            raise TypeError(wrong)
+        rows = None
+        if isinstance(index, list | np.ndarray | Tensor):
+            rows = index if isinstance(index, Tensor) else checks.array("index", index)
+            rows = checks.tensor("index", rows)
+            rows = rows if rows.numel() else rows.long()  # an empty list is of floats
+        if rows is None or rows.ndim != 1 or rows.is_floating_point():
+            raise TypeError(
+                f"tokens[{index}] would change the dimensions, or names no rows; write "
+                "tokens[i : i + 1] or tokens[[i, j]]"
+            )
         return rows
 
     def to(self, device) -> "Tokens":
@@ -197,23 +174,18 @@ class Tokens:
     def _map(self, change, aux=None) -> "Tokens":
         """Change tensors, those in aux by aux(name, tensor) if given, unchecked."""
         aux = aux or (lambda name, tensor: change(tensor))
-        new = object.__new__(Tokens)
-        changed = {name: getattr(self, name) for name in ("values", "positions", "pad")}
-        changed = {n: None if t is None else change(t) for n, t in changed.items()}
-        changed["aux"] = {name: aux(name, value) for name, value in self.aux.items()}
-        changed |= {"per_token": self.per_token, "scale": self.scale}
-        for name, value in changed.items():
-            object.__setattr__(new, name, value)
-        return new
+        return object.__new__(Tokens)._set(
+            values=change(self.values),
+            positions=change(self.positions),
+            pad=None if self.pad is None else change(self.pad),
+            aux={name: aux(name, tensor) for name, tensor in self.aux.items()},
+            per_token=self.per_token,
+            scale=self.scale,
+        )
 
     def with_values(self, values: Tensor) -> "Tokens":
-        """The same tokens with other values (B, N, P), made on their device.
-
-        Not checked: a check would wait for a GPU.
-        """
-        new = self._map(lambda t: t)
-        object.__setattr__(new, "values", values)
-        return new
+        """The same with other values (B, N, P), not checked: no GPU is waited for."""
+        return self._map(lambda t: t)._set(values=values)
 
     def cut(self, chosen: slice) -> "Tokens":
         """The same samples with some of their slots, `per_token` aux included."""
@@ -230,11 +202,9 @@ def _filled(name: str, tensor: Tensor, pad: Tensor | None, limit: float) -> Tens
         bad &= ~pad
     if bad.any():
         sample, token = bad.nonzero()[0].tolist()
-        far = limit < math.inf
-        what = "NaN, infinite or beyond 2^53" if far else "NaN or infinite"
-        raise ValueError(
-            f"{name} of sample {sample}, token {token} is {what}; drop or mask it first"
-        )
+        what = "NaN, infinite or beyond 2^53" if limit < math.inf else "NaN or infinite"
+        first = f"{name} of sample {sample}, token {token}"
+        raise ValueError(f"{first} is {what}; drop or mask it first")
     # a NaN in the padding would poison the sums over a batch: 0 x NaN is NaN
     return tensor if pad is None else tensor.masked_fill(pad[..., None], 0)
 
@@ -250,10 +220,6 @@ def collate(
         Values (N_i, P) and positions (N_i, D) of each sample.
     scale, **aux
         As in `Tokens`.
-
-    Returns
-    -------
-    Tokens
     """
     checks.kind("samples", samples, list | tuple)
     if not samples:
@@ -261,9 +227,8 @@ def collate(
     pairs = []
     for i, pair in enumerate(samples):
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise TypeError(
-                f"samples[{i}] is {pair!r}; it must be a pair of values and positions"
-            )
+            want = "it must be a pair of values and positions"
+            raise TypeError(f"samples[{i}] is {pair!r}; {want}")
         names = (f"values of sample {i}", f"positions of sample {i}")
         pairs.append([checks.tensor(n, t) for n, t in zip(names, pair, strict=True)])
         for name, part, first in zip(names, pairs[i], pairs[0], strict=True):
@@ -299,7 +264,8 @@ def patchify(
         Patch size along each dimension; must divide the size.
     coordinates : sequence of n arrays, optional
         For each dimension the (size,) coordinates of its points, or None for 0, 1, 2,
-        ... in units of patches. A patch sits at the mean coordinate of its points.
+        ... in units of patches. A patch sits at the mean coordinate of its points;
+        where they are not equally spaced it must be 1 (Proposition 4.1).
 
     Returns
     -------
@@ -307,42 +273,23 @@ def patchify(
         In row-major order of the patches.
     positions : Tensor of shape (B, N, n)
         float64.
-
-    Raises
-    ------
-    ValueError
-        Where a patch does not divide its dimension, or is larger than 1 along a
-        dimension whose coordinates are not equally spaced (Proposition 4.1): a patch
-        has one position, and how far apart its points are would be lost.
     """
     array = checks.tensor("array", array)
     checks.wholes("patch", patch, 1)
     checks.kind("coordinates", coordinates, list | tuple | None)
     n, sizes = len(patch), array.shape[1:-1]
-    if array.ndim != n + 2 or not n or 0 in array.shape:
-        raise ValueError(
-            f"array has shape {tuple(array.shape)}; with {n} patch sizes it must be "
-            f"(B, {n} sizes, C)"
-        )
+    right = array.ndim == n + 2 and n and 0 not in array.shape
+    checks.shapes(right, f"be (B, {n} sizes, C), as patch has {n}", array=array)
     coordinates = [None] * n if coordinates is None else coordinates
-    if len(coordinates) != n:
-        raise ValueError(
-            f"coordinates are given for {len(coordinates)} dimensions; patch has {n}"
-        )
+    if (m := len(coordinates)) != n:
+        raise ValueError(f"coordinates are given for {m} dimensions; patch has {n}")
+    grid = _grid(sizes, patch)
     axes = []
-    parts = zip(sizes, patch, coordinates, strict=True)
-    for i, (size, step, points) in enumerate(parts):
-        if size % step:
-            raise ValueError(
-                f"patch[{i}] is {step}, which does not divide the size {size} of that "
-                "dimension"
-            )
+    for i, points in enumerate(coordinates):
         if points is None:
-            axes.append(torch.arange(size // step, dtype=torch.float64))
+            axes.append(torch.arange(grid[i], dtype=torch.float64))
         else:
-            points = checks.tensor(f"coordinates[{i}]", points)
-            axes.append(_patch_centres(i, points, size, step))
-    grid = [size // step for size, step in zip(sizes, patch, strict=True)]
+            axes.append(_patch_centres(i, points, sizes[i], patch[i]))
     # (B, n0, p0, .., C)
     values = array.reshape(len(array), *_interleave(grid, patch), array.shape[-1])
     patches, insides = range(1, 2 * n, 2), range(2, 2 * n + 1, 2)
@@ -355,24 +302,18 @@ def patchify(
 
 def _patch_centres(i: int, points: Tensor, size: int, step: int) -> Tensor:
     """Mean coordinate of each `step` of the points (size,) of dimension i."""
-    if points.shape != (size,):
-        raise ValueError(
-            f"coordinates[{i}] has shape {tuple(points.shape)}; the dimension has "
-            f"{size} points"
-        )
+    name = f"coordinates[{i}]"
+    points = checks.tensor(name, points)
+    checks.shapes(points.shape == (size,), f"be ({size},)", **{name: points})
     if not points.isfinite().all():
-        raise ValueError(
-            f"coordinates[{i}] holds numbers that are not finite; drop those points"
-        )
+        raise ValueError(f"{name} holds numbers that are not finite; drop those points")
     rounding = 0.0  # equal gaps are no more equal than their ends are exact
     if points.is_floating_point():
         rounding = torch.finfo(points.dtype).eps * float(points.abs().max())
     points = points.double()
     gaps = points.diff()
     if step > 1 and not gaps.any():
-        raise ValueError(
-            f"coordinates[{i}] are all the same; patch[{i}] is {step} and must be 1"
-        )
+        raise ValueError(f"{name} are all the same; patch[{i}] is {step}, must be 1")
     if step > 1 and not torch.allclose(gaps, gaps.mean(), rtol=1e-6, atol=2 * rounding):
         raise ValueError(
             f"patch[{i}] is {step} along an irregular dimension (gaps from "
@@ -390,15 +331,8 @@ def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Te
     checks.wholes("sizes", sizes, 1)
     n = len(patch)
     if n != len(sizes) or not n:
-        raise ValueError(
-            f"patch has {n} dimensions, sizes has {len(sizes)}; they must agree"
-        )
-    for i, (size, step) in enumerate(zip(sizes, patch, strict=True)):
-        if size % step:
-            raise ValueError(
-                f"patch[{i}] is {step}, which does not divide sizes[{i}], {size}"
-            )
-    grid = [size // step for size, step in zip(sizes, patch, strict=True)]
+        raise ValueError(f"patch has {n} dimensions, sizes {len(sizes)}; must agree")
+    grid = _grid(sizes, patch)
     right = values.ndim == 3 and values.shape[1] == prod(grid) and 0 not in values.shape
     right = right and not values.shape[2] % prod(patch)
     want = f"be (B, {prod(grid)}, a multiple of {prod(patch)})"
@@ -407,6 +341,15 @@ def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Te
     pairs = _interleave(range(1, n + 1), range(n + 1, 2 * n + 1))
     array = array.permute(0, *pairs, 2 * n + 1)  # (B, n0, p0, .., C)
     return array.reshape(len(values), *sizes, -1)
+
+
+def _grid(sizes: Sequence[int], patch: Sequence[int]) -> list[int]:
+    """Numbers of patches along each dimension."""
+    for i, (size, step) in enumerate(zip(sizes, patch, strict=True)):
+        if size % step:
+            what = f"patch[{i}] is {step}, which does not divide sizes[{i}]"
+            raise ValueError(f"{what}, {size}")
+    return [size // step for size, step in zip(sizes, patch, strict=True)]
 
 
 def _interleave(first: Sequence[int], second: Sequence[int]) -> list[int]:

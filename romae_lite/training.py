@@ -35,15 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckpointError", "Interrupted", "Recipe", "fit"]
 
-PRECISIONS = ("fp32", "bf16", "auto")  # "auto": bf16 where the GPU has it, else fp32
+PRECISIONS = ("fp32", "bf16", "auto")
+# Raise this where the same settings and seed come out otherwise by more than rounding:
+# only records of today's number are compared with today's code. Since 1: streams whose
+# keys end in zeros differ from shorter ones; Muon orthogonalises in float32.
+NUMERICS = 2
 
 Loss = Callable[[nn.Module, Tokens, torch.Generator], Tensor]
-
-# Raised by whoever makes the same settings and seed come out otherwise by more than
-# rounding: random streams, data, weights, optimisers, schedules. Records name it, and
-# only records of today's version are compared with today's code. 2: streams whose keys
-# end in zeros differ from shorter ones; Muon orthogonalises in float32
-NUMERICS = 2
 
 
 class Interrupted(RuntimeError):
@@ -105,11 +103,8 @@ class Recipe:
         )
         if self.clip is not None:
             positive("clip", self.clip)
-        most = f"[0, 1 / lr], here [0, {1 / self.lr:g}]"
-        number(
-            "weight_decay", self.weight_decay, lambda v: 0 <= v * self.lr <= 1,
-            f"lie in {most}: a step takes away lr times it of every weight",
-        )
+        most = f"lie in [0, 1 / lr], here [0, {1 / self.lr:g}]"
+        number("weight_decay", self.weight_decay, lambda v: 0 <= v * self.lr <= 1, most)
         if len(self.betas) != 2:
             raise TypeError(f"betas is {self.betas!r}; it must be a pair of numbers")
         for i, beta in enumerate(self.betas):
@@ -131,7 +126,7 @@ def learning_rate(step: int, total: int, recipe: Recipe) -> float:
 
 
 def seeded(*key: int) -> torch.Generator:
-    """A generator whose stream belongs to the key, and to no other key."""
+    """A generator with a stream of its own for every key."""
     return torch.Generator().manual_seed(mix_seed(*key))
 
 
@@ -170,11 +165,8 @@ def accelerator_for(precision: str, device: str | None = None) -> Accelerator:
     AcceleratorState._reset_state(reset_partial_state=True)
     mixed = "no" if precision == "fp32" else precision
     accelerator = Accelerator(mixed_precision=mixed, cpu=device == "cpu")
-    if device not in (None, accelerator.device.type):
-        raise ValueError(
-            f"device is {device!r}, which is not to be had here; use "
-            f"{accelerator.device.type!r} or None"
-        )
+    if device not in (None, here := accelerator.device.type):
+        raise ValueError(f"device is {device!r}, which is not here; use {here!r}")
     return accelerator
 
 
@@ -200,23 +192,20 @@ def fit(
     Parameters
     ----------
     model : Module
-        However training ends, it leaves without autocast and in eval mode.
+        It leaves in eval mode, without autocast, however training ends.
     train : Tokens
-        The whole data set; it stays on the host and may be larger than the GPU's
-        memory. Anything will do that has `len`, `[indices]` -> Tokens and `lengths`
-        (n,), and, for checkpoints to know their data, `fingerprint()`
-        (`book/scale.md`).
+        The whole data set, on the host; or what has `len`, `[indices]` -> Tokens and
+        `lengths` (n,), and for checkpoints `fingerprint()` (`book/scale.md`).
     loss : callable
-        loss(model, batch, generator) -> scalar; draws masks from the generator and
-        nowhere else. It gets the batch on the host and moves it to the model's device
-        (`Tokens.to`), as `masked_loss` does: no step then waits for the GPU.
+        loss(model, batch, generator) -> scalar; draws masks from the generator only,
+        and moves the batch from the host to the model's device, as `masked_loss` does.
     recipe : Recipe
     seed : int
     validate : callable, optional
         validate(model) -> finite metrics by name, for the history.
     checkpoint : path, optional
-        File to save to about every `save_every` seconds and to resume from if it
-        exists. It stays at the end, and a second call finds nothing left to do.
+        File to save to about every `save_every` seconds, and to resume from if it
+        exists; once it holds a finished run, nothing is left to do.
     logs : int, optional
         How many entries the history has; by default one for ten steps, at most 50.
     log : callable, optional
@@ -227,28 +216,17 @@ def fit(
     device : {"cpu", "cuda", "mps"}, optional
         By default the best there is.
     settings : dict, optional
-        What else a run must share with the one whose checkpoint it goes on from, as
-        JSON-able values.
+        What else a run must share with the one that it resumes, in JSON.
     order : callable, optional
-        order(generator) -> (n,) indices of an epoch's samples; consecutive ones make a
-        batch. By default random.
+        order(generator) -> (n,) indices of an epoch's samples, batch after batch. By
+        default random.
 
     Returns
     -------
     list of dict
         epoch, step, loss (mean since the last entry), lr, seconds, tokens_per_second
-        (of training, without the time for validation), and the metrics. Several
-        processes average over their shares of a batch: where these hold unequal numbers
-        of tokens the gradient is not quite that of one process.
-
-    Raises
-    ------
-    ValueError
-        For a loss or a metric that is not finite.
-    CheckpointError
-        For a checkpoint that is corrupt or another run's.
-    Interrupted
-        Where `stop` says so.
+        (without the time for validation), and the metrics. Several processes average
+        over their shares of a batch, whatever numbers of tokens these hold.
     """
     function = a(Callable | None)
     each(
@@ -278,7 +256,7 @@ def fit(
         if checkpoint is not None and checkpoint.exists():
             state = load_training(checkpoint, state.run, total, model, optimizers)
         if recipe.compile:
-            trained = compile_model(trained, still=not getattr(train, "padded", True))
+            trained = compile_model(trained, still=getattr(train, "pad", 0) is None)
         started, saved = time.monotonic() - state.seconds, time.monotonic()
         running = torch.zeros((), device=accelerator.device)
         running += state.running
@@ -332,31 +310,16 @@ def fit(
 
 
 def printer(every: int = 1) -> Callable[[dict], None]:
-    """A log: a bar on a terminal, elsewhere one line for every `every`-th entry."""
-    if sys.stderr.isatty():
-        from tqdm import tqdm
-
-        bar = None
-
-        def show(entry: dict):
-            nonlocal bar
-            # a run in two stages shows two, one after the other
-            bar = bar or tqdm(unit="step", total=entry["steps"])
-            bar.set_postfix(loss=f"{entry['loss']:.4g}", refresh=False)
-            bar.update(entry["step"] - bar.n)
-            if entry["step"] == entry["steps"]:
-                bar.close()
-                bar = None
-
-        return show
-    count = 0
+    """A log that prints every `every`-th entry; on a terminal it is overwritten."""
+    end, count = "\r" if sys.stdout.isatty() else "\n", 0
 
     def line(entry: dict):
         nonlocal count
-        count += 1
-        if count % every == 0 or entry["step"] == entry["steps"]:
+        count, last = count + 1, entry["step"] == entry["steps"]
+        if count % every == 0 or last:
             epoch, step, loss = entry["epoch"], entry["step"], entry["loss"]
-            print(f"epoch {epoch:>4.0f}   step {step:>6}   loss {loss:.4f}", flush=True)
+            text = f"epoch {epoch:>4.0f}   step {step:>6}   loss {loss:.4f}"
+            print(text, end="\n" if last else end, flush=True)
 
     return line
 
@@ -381,26 +344,24 @@ def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]
     if recipe.optimizer == "muon":
         matrices = {n: p for n, p in named.items() if p.ndim == 2 and ".blocks." in n}
         if not matrices:
-            raise ValueError(
-                "optimizer is 'muon', which is for matrices of blocks; the model has "
-                "none that train: use 'adamw'"
-            )
-    rest, found = [p for n, p in named.items() if n not in matrices], []
+            raise ValueError("optimizer is 'muon', but no matrices of blocks train")
+    rest, optimizers = [p for n, p in named.items() if n not in matrices], []
     if rest:
-        found.append(torch.optim.AdamW(rest, betas=recipe.betas, fused=True, **decay))
+        adamw = torch.optim.AdamW(rest, betas=recipe.betas, fused=True, **decay)
+        optimizers.append(adamw)
     if matrices:
-        found.append(Muon(matrices.values(), **decay))
-    return found
+        optimizers.append(Muon(matrices.values(), **decay))
+    return optimizers
 
 
 def _order(order: Callable | None, n: int, generator: torch.Generator) -> Tensor:
     if order is None:
         return torch.randperm(n, generator=generator)
-    found = tensor("order's result", order(generator))
-    right = found.shape == (n,) and found.dtype == torch.long
-    right = right and int(found.min()) >= 0 and int(found.max()) < n
-    shapes(right, f"be {n} indices from 0 to {n - 1}", **{"order's result": found})
-    return found
+    index = tensor("order's result", order(generator))
+    right = index.shape == (n,) and index.dtype == torch.long
+    right = right and 0 <= int(index.min()) and int(index.max()) < n
+    shapes(right, f"be {n} indices from 0 to {n - 1}", **{"order's result": index})
+    return index
 
 
 def _note(state: State, running: Tensor, per_epoch: int, optimizer, accelerator):
@@ -409,35 +370,28 @@ def _note(state: State, running: Tensor, per_epoch: int, optimizer, accelerator)
     mean = accelerator.reduce(running.clone(), "mean").item() / (state.step - since)
     running.zero_()
     training = max(state.seconds - state.aside, 1e-9)
-    state.history.append(
-        {
-            "epoch": round(state.step / per_epoch, 3),
-            "step": state.step,
-            "loss": _finite(mean, state.step),
-            "lr": optimizer.param_groups[0]["lr"],
-            "seconds": round(state.seconds, 2),
-            "tokens_per_second": round(state.tokens / training),
-        }
-    )
+    state.history += [{
+        "epoch": round(state.step / per_epoch, 3),
+        "step": state.step,
+        "loss": _finite(mean, state.step),
+        "lr": optimizer.param_groups[0]["lr"],
+        "seconds": round(state.seconds, 2),
+        "tokens_per_second": round(state.tokens / training),
+    }]
 
 
 def _finite(loss: float, step: int) -> float:
     if not math.isfinite(loss):
-        raise ValueError(
-            f"the loss is {loss} at step {step}; lower lr or clip, or check the data"
-        )
+        what = f"the loss is {loss} at step {step}"
+        raise ValueError(f"{what}; lower lr or clip, or check the data")
     return loss
 
 
 def _agree(stop: Callable[[], bool], accelerator, step: int) -> bool:
-    """True if any process wants to stop.
-
-    Clocks differ, and a process that stops alone leaves the others waiting. Asking
-    costs a round of messages, so several processes do it now and then.
-    """
+    """True if any process wants to stop: one that stops alone leaves others waiting."""
     if accelerator.num_processes == 1:
         return bool(stop())
-    if step % 50:
+    if step % 50:  # asking costs a round of messages
         return False
     wish = torch.tensor(float(stop()), device=accelerator.device)
     return bool(accelerator.reduce(wish, "sum") > 0)
@@ -448,16 +402,11 @@ def _validate(validate, model: nn.Module, state: State) -> dict[str, float]:
     with torch.no_grad():
         metrics = validate(model)
     if not isinstance(metrics, dict) or not metrics:
-        raise ValueError(
-            f"validate returned {metrics!r}; it must return metrics by name, "
-            "one at least"
-        )
+        raise ValueError(f"validate returned {metrics!r}; it must be metrics by name")
     for name, value in metrics.items():
         if name in state.history[-1]:
-            raise ValueError(
-                f"validate returned a metric {name!r}, which every entry of the "
-                "history has"
-            )
+            what = f"validate returned a metric {name!r}"
+            raise ValueError(f"{what}, which every entry of the history has")
         what = f"{name} of validate, at step {state.step},"
         number(what, value, math.isfinite, "be finite; lower lr or clip")
     # numpy's numbers are none to JSON

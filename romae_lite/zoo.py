@@ -31,13 +31,6 @@ def load(name: str | PathLike):
     Returns
     -------
     RoMAE or RoMAEPredictor
-
-    Raises
-    ------
-    FileNotFoundError
-        For what is neither; it lists the names there are.
-    ValueError
-        For a file that is damaged, or is not the named model.
     """
     from . import checkpoint
 
@@ -45,17 +38,13 @@ def load(name: str | PathLike):
     if str(name) not in names():
         if not Path(name).exists():
             raise FileNotFoundError(
-                f"there is no file {str(name)!r}, and no model of that name: "
-                f"{_there_are()}"
+                f"{str(name)!r} is neither a file nor one of {', '.join(names())}"
             )
         return checkpoint.load(name)
     path, wanted = MODELS / f"{name}.safetensors", about(str(name))["sha256"]
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != wanted:
-        raise ValueError(
-            f"{path} is not the model {str(name)!r}: its SHA-256 is {found[:12]}..., "
-            f"and must be {wanted[:12]}...; install the package again"
-        )
+    if (found := hashlib.sha256(path.read_bytes()).hexdigest()) != wanted:
+        both = f"its SHA-256 is {found[:12]}..., not {wanted[:12]}..."
+        raise ValueError(f"{path} is not the model {str(name)!r}: {both}")
     return checkpoint.load(path)
 
 
@@ -72,15 +61,7 @@ def card(name: str) -> str:
 
 
 def about(name: str) -> dict:
-    """What a card is made of.
-
-    "record", that of the run, without its learning curve; "sha256" and "bytes" of the
-    file of weights. ValueError for a name that is none.
-    """
+    """What a card is made of: "record" of the run, "sha256" and "bytes" of the file."""
     if name not in names():
-        raise ValueError(f"name is {name!r}; {_there_are()}")
+        raise ValueError(f"name is {name!r}; choose one of {', '.join(names())}")
     return json.loads((MODELS / f"{name}.json").read_text(encoding="utf-8"))
-
-
-def _there_are() -> str:
-    return f"there are {', '.join(names())}"

@@ -6,11 +6,11 @@ from chapters import NOTEBOOKS
 from IPython.display import Markdown
 
 from romae_book.experiments.synthetic.experiment import Synthetic
-from romae_book.lab.runs import first_runs_of, runs_of
+from romae_book.lab.runs import runs_of
 from romae_book.notebook import (
-    elasticc,
     esc50,
     frequencies,
+    lightcurves,
     pendulum,
     physionet,
     position,
@@ -23,32 +23,25 @@ from romae_book.notebook import (
 from romae_book.notebook.pendulum import Pendulum
 from romae_book.notebook.spirals import Spirals
 
-ERROR = 49.0**2 / (180 * 40_000) ** 0.5  # standard error of a test set's variance: see chapter 03
-
 
 def of_position():
-    groups = position.setups()
-    yield from (position.findings(groups), position.table_of_setups(groups), position.controls(groups))
-    yield from (position.table_1(ERROR), position.about_table_1(ERROR), position.table_of_ranges())
+    yield position.findings(position.setups())
 
 
 def of_frequencies():
     by_scale = frequencies.by_scale()
     yield from (frequencies.findings(by_scale), frequencies.table_of_scales(by_scale))
-    yield from (frequencies.table_of_changes(), frequencies.table_of_repeats(by_scale))
 
 
 def of_spirals():
     by_table, best = runs_of(Spirals.paper()), runs_of(Spirals.best())
-    yield spirals.findings(by_table, runs_of(Spirals.best().replace(n_train=200, epochs=250)), best)
-    yield from (spirals.table_by_count(by_table, best), spirals.table_of_changes())
+    yield spirals.findings(by_table, best)
 
 
 def of_synthetic():
     paper, best = runs_of(Synthetic.paper()), runs_of(Synthetic.best())
     same_data = runs_of(Synthetic.best().replace(n_train=1600, epochs=80))
-    yield from (synthetic.findings(paper, same_data, best), synthetic.table_of_units(), synthetic.units_by_seed())
-    yield synthetic.table_of_the_leak(paper, same_data, best)
+    yield synthetic.findings(paper, same_data, best)
 
 
 def of_physionet():
@@ -62,12 +55,7 @@ def of_physionet():
 
 
 def of_pendulum():
-    by_table = first_runs_of(Pendulum.paper(), Pendulum.paper().replace(init="torch"))
-    groups, best = pendulum.groups(), runs_of(Pendulum.best())
-    settings = pendulum.settings(groups, best)
-    yield from (pendulum.findings(by_table, groups, best), pendulum.table_of_readings(by_table))
-    yield from (pendulum.about_the_script(by_table), pendulum.what_divides_the_error(groups))
-    yield pendulum.table_of_probes(settings)
+    yield pendulum.findings(runs_of(Pendulum.paper()), pendulum.groups(), runs_of(Pendulum.best()))
 
 
 def of_uea():
@@ -75,9 +63,8 @@ def of_uea():
     yield from (uea.findings(*runs), uea.beside_the_paper(*runs), uea.notes(*runs), *uea.worth(*runs))
 
 
-def of_elasticc():
-    groups, real = elasticc.runs_by_change(), elasticc.runs_on_elasticc()
-    yield from (elasticc.findings(groups, real), elasticc.pairs(groups), elasticc.table4(real))
+def of_lightcurves():
+    yield from (lightcurves.classification(), lightcurves.fold_by_fold())
 
 
 def of_tiny_imagenet():
@@ -99,7 +86,7 @@ def of_speed():
 
 MADE = {
     "03_cls": of_position, "04_units": of_frequencies, "05_spirals": of_spirals, "06_synthetic": of_synthetic,
-    "07_physionet": of_physionet, "08_pendulum": of_pendulum, "09_uea": of_uea, "10_elasticc": of_elasticc,
+    "07_physionet": of_physionet, "08_pendulum": of_pendulum, "09_uea": of_uea, "10_elasticc": of_lightcurves,
     "11_tiny_imagenet": of_tiny_imagenet, "12_esc50": of_esc50, "13_speed": of_speed,
 }
 

@@ -14,7 +14,6 @@ from romae_book.experiments.spirals import rivals
 from romae_book.experiments.synthetic import data as curves
 from romae_book.experiments.tiny_imagenet import data as photographs
 from romae_book.experiments.uea import data as archive
-from romae_book.explorables.autoencoder import pictures
 
 
 def rng() -> np.random.Generator:
@@ -35,12 +34,6 @@ REFUSED = [
      lambda: rivals.least_squares(spirals.GRID[None], NOISY, FEW & False)),
     ("n is 0", lambda: curves.generate(0, rng())),
     ("grid is 'ours'; choose one of authors, from-zero, hetvae", lambda: curves.generate(1, rng(), "ours")),
-    ("n is 0", lambda: pictures.digits(0, rng())),
-    ("n is 0", lambda: pictures.stars(0, rng())),
-    ("points 1", lambda: pictures.stars(1, rng(), points=1)),
-    ("noise is -1", lambda: pictures.stars(1, rng(), noise=-1)),
-    ("typefaces is ()", lambda: pictures.digits(1, rng(), ())),
-    ("typeface is 'Comic'", lambda: pictures.glyphs(("Comic",))),
     ("length is 1; a series needs", lambda: sines.generate([[3, NAN]], rng(), 1)),
     ("noise is -1", lambda: sines.generate([[3, NAN]], rng(), 9, -1)),
     ("noise is inf", lambda: sines.generate([[3, NAN]], rng(), 9, INF)),

@@ -10,7 +10,6 @@ from pages.encodings import encodings_html, table
 
 from romae_book.paper import encodings, queue
 from romae_book.paper.encodings import SEEDS, Recorded, arms
-from romae_book.paper.findings import turned_or_added
 from romae_lite.training import NUMERICS
 
 
@@ -145,27 +144,3 @@ def test_a_verdict_is_about_pairs_of_seeds(better, gaps, said):
         for seed, planned in enumerate(arm.runs(Recorded())):
             save(planned, 1.0, 0.1 + 0.15 * seed + 0.1 * shifts[seed], **scores)
     assert f"continuous RoPE is {said} added sines and cosines." in encodings_html()
-
-
-def test_the_finding_counts_tasks_by_their_pairs_and_waits_for_all(tmp_path):
-    """RoPE ahead where added codes lose, whichever way the metric points; level where pairs scatter."""
-    gaps = {"Synthetic series": 0.1, "Pendulum": -0.1, "LSST": -0.1, "CharacterTrajectories": None}
-    of = {(a.task.title, a.encoding): a for a in arms() if a.unit in ("neighbours", "")}
-    for title in dict.fromkeys(title for title, _ in of):
-        assert turned_or_added(tmp_path) is None
-        for encoding in ("rope", "absolute", "none"):
-            arm, gap = of[title, encoding], gaps.get(title, 0.1)
-            for plans in (arm.trials, lambda arm=arm: arm.runs(Recorded())):
-                for i, planned in enumerate(plans()):
-                    step = (-1) ** i * 0.1 if gap is None else gap + 0.001 * i
-                    metrics = {arm.task.metric: 0.5 + (encoding != "rope") * step} | dict.fromkeys(
-                        [arm.task.floor] * bool(arm.task.floor), 0.1
-                    )
-                    made_up_record(
-                        planned.experiment, planned.preset, planned.seed, dict(planned.overrides), tmp_path,
-                        metrics=metrics, history=[{"step": 1, arm.task.valid: 0.5}],
-                        versions={"numerics": str(NUMERICS)},
-                    )
-    found = turned_or_added(tmp_path)
-    assert "ahead on the synthetic series and LSST, behind on the pendulum and made-up light curves" in found
-    assert "level on the CharacterTrajectories (where leaving positions out does as well)" in found

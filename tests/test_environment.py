@@ -116,7 +116,7 @@ def test_installing_on_colab_replaces_nothing(project):
 
 @pytest.mark.slow
 def test_training_needs_neither_jupyter_nor_matplotlib(tmp_path):
-    """A bare GPU machine has torch, numpy, scipy, accelerate, safetensors and einops; `run` must do with that."""
+    """A bare GPU machine has torch, numpy, scipy, accelerate and safetensors; `run` must do with that."""
     absent = set("matplotlib PIL IPython ipykernel ipywidgets nbformat tqdm pandas yaml sklearn".split())
     code = f"""
 import builtins, runpy, sys

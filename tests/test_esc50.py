@@ -343,11 +343,6 @@ def test_both_stages_and_every_metric(exp, data):
     assert exp.arrays(model, data)["confusion"].sum() == len(data.test)
 
 
-def test_other_settings_are_refused():
-    with pytest.raises(ValueError, match="source is 'radio'"):
-        ESC50.small().replace(source="radio")
-
-
 # Opponents ------------------------------------------------------------------------------------------------------------
 
 

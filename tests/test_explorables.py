@@ -184,9 +184,9 @@ def of(chapter: str, name: str, *values):
 # Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics, settings. No model was asked.
 RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
+    "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}),
     "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
-    "light_curve": ("elasticc", "small", of("elasticc", "made_up"), {"f1_macro": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
     "uea": ("uea", "best", of("uea", "letters", False), {"accuracy": 0.5}, {"dataset": "CharacterTrajectories"}),
     "synthetic": ("synthetic", "mini", of("synthetic", "left"), {"mse_clean": 0.5, "mse_clean_gp": 0.4}),
@@ -194,6 +194,7 @@ RECORDED = {
     "spectrum": ("frequencies", "small", of("frequencies", "arrays", 1.0), {"mse": 0.5}),
     "position_scale": ("frequencies", "small", of("frequencies", "arrays", 1.0), of("frequencies", "metrics", 1, 0)),
 }
+BESIDE = {"count_or_time": {"told": "numbers"}}  # of figures of two runs: settings of the other, which is whole
 NOT_DRAWN = {  # kept for other figures
     "spirals": {"theta"}, "moving_tokens": {"grid", "bias", "absolute"},
 }
@@ -202,6 +203,8 @@ NOT_DRAWN = {  # kept for other figures
 def recorded(root, name: str, arrays: dict | None = None, **settings) -> Path:
     experiment, preset, make, metrics, *more = RECORDED[name]
     metrics = metrics() if callable(metrics) else metrics
+    if name in BESIDE:
+        keep(root, experiment, preset, make(), metrics, **BESIDE[name])
     return keep(root, experiment, preset, make() if arrays is None else arrays, metrics, **dict(*more), **settings)
 
 
@@ -358,7 +361,6 @@ def test_spirals_reveal_plays_and_pauses(visit):
 EXAMPLES = {
     "mask_ratio": of("autoencoder", "figure", "mask_ratio"),
     "patient": of("physionet", "figure"),
-    "light_curve": of("elasticc", "figure"),
     "pendulum": of("pendulum", "figure"),
     "uea": of("uea", "figure"),
     "masked_picture": of("tiny_imagenet", "figure"),
@@ -367,6 +369,7 @@ EXAMPLES = {
     "moving_tokens": of("cls", "figure"),
     "spirals": lambda: spirals.explorable(arrays()),
     "hero": of("hero", "figure"),
+    "count_or_time": of("waves", "figure"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
     "cost": of("speed", "figure"),
     "filler": of("filler", "made"),
@@ -405,48 +408,43 @@ def check_fits(page, width: int) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-class TestEvery:
-    """One visit for each host, several questions at each."""
-
-    def test_twice_on_a_page_of_the_site(self, visit, make):
-        page = visit(make().html() * 2)
-        figures = page.locator('.romae-explorable[data-ready="1"]')
-        assert figures.count() == 2
-        assert state(page, 0) == state(page, 1)
-        controls, seen = page.locator(".romae-live :is(input, select, button, [role=slider])"), set()
-        for _ in range(controls.count()):
-            page.keyboard.press("Tab")
-            name, outline, place = page.evaluate(FOCUSED)
-            assert name.strip() and outline != "none"
-            seen.add(place)
-        assert len(seen) == controls.count()
-        figures.nth(1).locator("input[type=range]").first.press("ArrowRight")
-        told = '[...document.querySelectorAll(".romae-explorable")].map(figure => figure.dataset.state)'
-        # the next frame draws it, and a busy machine is late with that
-        page.wait_for_function(f"() => new Set({told}).size === 2")
-        assert state(page, 0) != state(page, 1)
-        page.wait_for_function("document.querySelectorAll('output.romae-sr')[1].textContent.length > 10")  # spoken
-        check_fits(page, 900)
-        check_readable(page, "light")
-        look(page, "dark", **{"data-theme": "dark"})
-        check_readable(page, "dark")
-
-    def test_in_a_notebook_and_on_a_phone(self, visit, make):
-        page = visit(make().html(), "dark", "lang=en", width=320)  # a host that does not say that it is dark
-        check_readable(page, "dark")
-        check_fits(page, 320)
-        check_fits(page, 390)
+def test_every_figure_on_a_phone_in_every_scheme_and_twice_on_a_page(visit, make):
+    """One visit: on a phone whose host does not say that it is dark, then as Colab and the site say it, then on a desk,
+    by keyboard."""
+    page = visit(make().html() * 2, "dark", "lang=en", width=320, reduced_motion="reduce")
+    check_readable(page, "dark")
+    for width in (320, 390, 900):
+        check_fits(page, width)
+    for said in ("theme", "data-theme"):
         for scheme in ("light", "dark"):
-            look(page, scheme, theme=scheme)  # Colab
+            look(page, scheme, **{said: scheme})
             check_readable(page, scheme)
-        look(page, "light")
-        check_readable(page, "light")
+    figures = page.locator('.romae-explorable[data-ready="1"]')
+    assert figures.count() == 2
+    assert state(page, 0) == state(page, 1)
+    controls, seen = page.locator(".romae-live :is(input, select, button, [role=slider])"), set()
+    for _ in range(controls.count()):
+        page.keyboard.press("Tab")
+        name, outline, place = page.evaluate(FOCUSED)
+        assert name.strip() and outline != "none"
+        seen.add(place)
+    assert len(seen) == controls.count()
+    first = figures.nth(1).locator(":is(input[type=range], [role=slider])").first
+    # where there is no way to the right, to the left
+    at_its_end = first.evaluate("e => +(e.value ?? e.ariaValueNow) >= +(e.max ?? e.ariaValueMax)")
+    first.press("ArrowLeft" if at_its_end else "ArrowRight")
+    told = '[...document.querySelectorAll(".romae-explorable")].map(figure => figure.dataset.state)'
+    # the next frame draws it, and a busy machine is late with that
+    page.wait_for_function(f"() => new Set({told}).size === 2")
+    assert state(page, 0) != state(page, 1)
+    page.wait_for_function("document.querySelectorAll('output.romae-sr')[1].textContent.length > 10")  # spoken
 
-    def test_still_picture_without_scripts(self, visit, make):
-        page = visit(make().html(), java_script_enabled=False)
-        still = page.locator(".romae-still")
-        assert still.is_visible() and still.bounding_box()["height"] > 80
-        assert not page.locator(".romae-live").is_visible()
+
+def test_still_pictures_without_scripts(visit):
+    page = visit("".join(make().html() for make in MAKERS.values()), java_script_enabled=False)
+    boxes = [still.bounding_box() for still in page.locator(".romae-still").all()]  # None: out of sight
+    assert not [name for name, box in zip(MAKERS, boxes, strict=True) if not box or box["height"] <= 80]
+    assert page.locator(".romae-live:visible").count() == 0
 
 
 def test_still_picture_returns_where_the_drawing_fails(visit):

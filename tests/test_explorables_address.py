@@ -46,11 +46,12 @@ RANDOM = {
 def test_what_is_set_comes_back_from_the_address(show, make):
     """Every range, choice and switch moved; the address of that, opened on a fresh page, shows the very same state."""
     figure = make()
-    page = show(figure)
+    page = show(figure, reduced_motion="reduce")
     told = lambda: {k: v for k, v in state(page).items() if k not in RANDOM.get(figure.name, ())}  # noqa: E731
     start = told()
     live = page.locator(".romae-live")
-    for control in live.locator("input[type=range], select, button[aria-pressed]").all():
+    controls = live.locator("input[type=range], select, button[aria-pressed]").all()
+    for control in controls or live.locator("[role=slider]").all():
         if not (control.is_visible() and control.is_enabled()):
             continue
         kind = control.evaluate("e => e.tagName")
@@ -198,19 +199,18 @@ def test_fractions_far_values_and_cut_addresses_break_no_figure(show, name):
     assert not changed
 
 
-@pytest.mark.parametrize("number", ["1e308", "1e-320", "0x10", "NaN", "1,000.5.2", "--3"])
-def test_a_number_beyond_all_use_is_refused_in_one_way(show, number):
+def test_a_number_beyond_all_use_is_refused_in_one_way(show):
     """Pasted or in the address: one check, one sentence."""
-    figure = MAKERS["filler"]()
-    page = show(figure)
+    page = show(MAKERS["filler"]())
     points = state(page)["points"]
-    page.locator("summary").click()
-    page.locator("textarea").fill(f"1, 2\n3, {number}\n5, 6\n7, 8")
-    page.get_by_role("button", name="use these points").click()
-    said = state(page)["said"]
-    assert f"Line 2 is “3, {number}" in said and state(page)["points"] == points
-    again = state(opened(page, f"#filler:points=1_2~3_{number.replace(',', '')}~5_6~7_8"))
-    assert again["said"].startswith("Line 2 is “3, ") and again["points"] == points
+    for number in ("1e308", "1e-320", "0x10", "NaN", "1,000.5.2", "--3"):
+        opened(page, "").locator("summary").click()
+        page.locator("textarea").fill(f"1, 2\n3, {number}\n5, 6\n7, 8")
+        page.get_by_role("button", name="use these points").click()
+        said = state(page)["said"]
+        assert f"Line 2 is “3, {number}" in said and state(page)["points"] == points, number
+        again = state(opened(page, f"#filler:points=1_2~3_{number.replace(',', '')}~5_6~7_8"))
+        assert again["said"].startswith("Line 2 is “3, ") and again["points"] == points, number
 
 
 def test_only_the_first_figure_of_a_name_answers_and_unknown_names_are_said(show, visit):  # noqa: F811

@@ -4,17 +4,21 @@ import math
 
 import numpy as np
 import pytest
-from test_explorables import visit  # noqa: F401  (a fixture)
 
 from romae_book.explorables.explorable import KIT
 
 
-@pytest.fixture
-def kit(visit):  # noqa: F811
-    """kit(expression, argument) -> its value in a page that has the kit and an argument called `a`."""
+@pytest.fixture(scope="module")
+def kit(browser):
+    """kit(expression, argument) -> its value in a page, one for all tests, that has the kit and an argument `a`."""
     scripts = "\n".join((KIT / name).read_text() for name in ("runtime.js", "plot.js"))
-    page = visit(f"<main></main><script>{scripts}\nwindow.kit = kit;</script>")
-    return lambda expression, a=None: page.evaluate(f"a => {expression}", a)
+    page, problems = browser.new_page(), []
+    page.on("console", lambda said: said.type in ("error", "warning") and problems.append(said.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.set_content(f"<main></main><script>{scripts}\nwindow.kit = kit;</script>")
+    yield lambda expression, a=None: page.evaluate(f"a => {expression}", a)
+    page.close()
+    assert not problems
 
 
 DOMAINS = [(0, 1), (-3, 3), (7, 2_000), (1e-4, 0.03), (2_450_000.5, 2_450_001)]

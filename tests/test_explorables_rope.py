@@ -1,4 +1,4 @@
-"""Chapter 01: its three explorables against the package that models run.
+"""Chapter 01: its explorables against the package that models run.
 
 Where a test moves a figure, the number that the page then shows is compared with one that Python computes, and Python's
 own twin of the arithmetic is compared with `romae_lite.rope` on torch tensors.
@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 import torch
 from oracles import attention_kernel as oracle_attention_kernel
-from oracles import rope_precision as oracle_rope_precision
 from oracles import two_tokens as oracle_two_tokens
 from test_explorables import state, visit  # noqa: F401  (a fixture)
 
-from romae_book.explorables.rotary import attention_kernel, rope_precision, two_tokens
+from romae_book.explorables.rotary import attention_kernel, two_tokens
 from romae_lite import rope
 
 
@@ -215,70 +214,6 @@ def test_kernel_refuses(bad):
         attention_kernel.explorable(**bad)
 
 
-# --- precision --------------------------------------------------------------------------------------------------------
-
-
-def torch_drift(shift: float, way: str) -> float:
-    """The drift of the figure's score, with torch's tensors and the package's functions."""
-    q, k = (torch.from_numpy(x) for x in rope_precision.vectors())
-    freqs = rope.frequencies(rope_precision.DIM, rope_precision.P, rope_precision.BASE)
-    wide = torch.tensor([shift + at for at in rope_precision.TOKENS], dtype=torch.float64)
-    if way == "float32":
-        phase = wide.float()[:, None] * freqs.float()
-    elif way == "rope":
-        phase = rope.angles(wide[None, :, None], freqs)[0]
-    else:
-        phase = wide[:, None] * freqs
-    turned = []
-    for x, c, s in zip((q, k), phase.cos().double(), phase.sin().double(), strict=True):
-        first, second = x.chunk(2)
-        turned.append(torch.cat((first * c - second * s, second * c + first * s)))
-    score = float(turned[0] @ turned[1])
-    if (shift, way) == (0, "float64"):
-        return score
-    return score - torch_drift(0, "float64")
-
-
-# Cosines and sines in float32 may differ by a unit in the last place, 6e-8, between libraries: 32 channels of a product
-# of about one, twice. In float64 the same, 1e-16.
-LIBRARIES = {"float32": 5e-6, "rope": 5e-6, "float64": 1e-13}
-
-
-@pytest.mark.parametrize("way", rope_precision.WAYS)
-@pytest.mark.parametrize("shift", [1.0, 123.456, 1e4, 59_876.3412, 1e6, 1e7])
-def test_drift_is_torchs(shift, way):
-    ours = oracle_rope_precision.drift(shift, way, *rope_precision.vectors())
-    assert ours == pytest.approx(
-        torch_drift(shift, way), abs=LIBRARIES[way] + (1e-16 * shift if way == "float64" else 0)
-    )
-
-
-def test_what_the_figure_claims():
-    """Float32 drifts by a visible amount far out; the package does not, wherever the tokens are."""
-    assert abs(torch_drift(1e7, "float32")) > 0.05
-    for shift in (1.0, 1e3, 1e5, 1e7):
-        assert abs(torch_drift(shift, "rope")) < 1e-5
-
-
-def test_precision_agrees_with_torch_by_keyboard(visit):  # noqa: F811
-    page = visit(rope_precision.explorable(exponent=0).html())
-    marker, seen = page.get_by_label("How far both tokens are moved"), []
-    for key in ("Home", "PageUp", "PageUp", "ArrowRight", "PageUp", "PageUp", "End", "ArrowLeft"):
-        marker.press(key)
-        now = state(page)
-        seen.append(float(now["exponent"]))
-        shift = float(now["shift"])
-        assert shift == pytest.approx(10 ** seen[-1], rel=1e-11)
-        for way in rope_precision.WAYS:
-            expected, spread = torch_drift(shift, way), LIBRARIES[way]
-            # the state carries four digits; at 1e7, one rounding of a float64 position moves a score by some 1e-9
-            assert float(now[f"drift_{way}"]) == pytest.approx(expected, rel=1e-3, abs=spread + 1e-16 * shift)
-        apart = np.float32(shift + rope_precision.TOKENS[0]) - np.float32(shift + rope_precision.TOKENS[1])
-        assert float(now["apart"]) == pytest.approx(float(apart), rel=1e-7)
-    assert seen == pytest.approx([0, 1, 2, 2.1, 3.1, 4.1, 7, 6.9])
-    assert now["score_float32"].replace("-", "−") in page.locator(".rp-table").inner_text()
-
-
 @pytest.mark.parametrize(
     ("make", "name"),
     [
@@ -286,7 +221,6 @@ def test_precision_agrees_with_torch_by_keyboard(visit):  # noqa: F811
         (lambda: two_tokens.explorable(key=-31), "key"),
         (lambda: two_tokens.explorable(vectors="none"), "vectors"),
         (lambda: two_tokens.explorable(pairs=5), "pairs"),
-        (lambda: rope_precision.explorable(exponent=8), "exponent"),
     ],
 )
 def test_the_others_refuse(make, name):

@@ -1,15 +1,20 @@
 """Files are written whole or not at all: through a full disk, and through an interruption."""
 
 import errno
+import math
 import os
 import re
+import tracemalloc
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import made_up_record
 
+import romae_lite as lite
 from romae_book.lab import records
+from romae_lite import checkpoint
 from romae_lite.io import atomic_write, parse_json, parsing, read
 
 
@@ -53,6 +58,45 @@ def test_what_is_no_readable_file_is_named(tmp_path):
                 parse_json(read(path, limit))
     with pytest.raises(FileNotFoundError), parsing(tmp_path / "none", "record"):
         read(tmp_path / "none", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [("unit", 0), ("unit", math.nan), ("unit", "1"), ("unit", True), ("unit", None), ("mean", [[math.inf]]),
+     ("mean", [[1e300]]), ("mean", [["x"]]), ("mean", [[0.0], [0.0]]), ("mean", 0.0), ("deviation", [[0.0]]),
+     ("deviation", [[math.nan]]), ("channels", 7)],
+)
+def test_an_estimator_with_odd_units_is_refused_by_the_name_of_its_file(interpolator, tmp_path, name, odd):
+    weights, about = checkpoint.read_signed(interpolator, "romae_lite")
+    about["notes"]["standard"][name] = odd
+    checkpoint.write_signed(path := tmp_path / "odd.safetensors", weights, "romae_lite", about)
+    with pytest.raises(ValueError, match="odd.safetensors is no saved Interpolator"):
+        lite.Interpolator.load(path)
+
+
+@pytest.fixture(scope="module")
+def interpolator(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "fit.safetensors"
+    model = lite.Interpolator(steps=1, verbose=False)
+    with warnings.catch_warnings(action="ignore"):
+        model.fit([(np.arange(12.0), np.sin(i + np.arange(12.0))) for i in range(3)]).save(path)
+    return path
+
+
+def test_arrays_that_unpack_to_too_much_are_refused_before_they_are_unpacked(tmp_path):
+    """Zeros take a thousandth of their room."""
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, a=np.zeros(10**8 // 8), b=np.zeros(10))
+    assert path.stat().st_size < records.ARRAYS_LIMIT
+    tracemalloc.start()
+    try:
+        with pytest.raises(records.CorruptRecord, match=r"bomb\.npz.* unpack to 100,000,\d+ bytes"):
+            records.load_arrays(path)
+        assert tracemalloc.get_traced_memory()[1] < records.UNPACKED_LIMIT
+    finally:
+        tracemalloc.stop()
+    np.savez_compressed(path, a=np.zeros(10**5))
+    assert records.load_arrays(path)["a"].nbytes == 8 * 10**5
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])

@@ -77,7 +77,7 @@ def test_tokens_carry_their_scale(index):
     part, whole = tokens[index], back(tokens, scale)
     kept = {key: value for key, value in whole.items() if key[0] in part.scale.ids}
     assert back(part, part.scale) == kept and len(part.scale.ids) == len(part) < 4
-    with pytest.raises(ValueError, match="scale is that of 4 samples; the batch has"):
+    with pytest.raises(ValueError, match="scale is that of 4 samples"):
         Tokens(values=part.values, positions=part.positions, pad=part.pad, scale=scale)
 
 
@@ -258,6 +258,16 @@ def test_labels_are_classes_of_samples():
         from_table(frame, id="who", time="when", channel="what", value="value", label="kind")
 
 
+def test_properties_of_samples_travel_along():
+    frame = {"who": list("aabb"), "when": [0.0, 1, 0, 1], "x": [1.0, 2, 3, 5], "age": [4, 4, 6, None], "size": [7] * 4}
+    names = dict(id="who", time="when", value="x")
+    tokens, _ = from_table(frame, static=["age", "size"], **names)
+    assert tokens.aux["static"].tolist() == [[4, 7], [6, 7]] and tokens[[1]].aux["static"].tolist() == [[6, 7]]
+    for age, message in (([4, 5, 6, 6], "age of sample 'a' is both 4 and 5"), ([4, 4, None, None], "'b' is missing")):
+        with pytest.raises(ValueError, match=message):
+            from_table(frame | {"age": age}, static="age", **names)
+
+
 GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
 
 
@@ -286,7 +296,7 @@ GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
         ({"x": [[1.0, 2.0], [3.0, 4.0]]}, {}, "x has shape (2, 2); a column is (n,)"),
         ({"who": np.array([["a"], ["b", "c"]], dtype=object)}, dict(id="who"), "who holds what is no name"),
         ({"x": [1e200, -1e200]}, {}, "x of row 0 is 1e+200, too large to be squared"),
-        ({"x": [1e-200, 2e-200]}, {}, "deviation is [0.0]; it must have shape (1,) and lie above 0"),
+        ({"x": [1e-200, 2e-200]}, {}, "deviation is [0.0]; it must have shape (1,) and lie in (0, "),
     ],
 )
 def test_what_is_wrong_is_named(changes, arguments, said):

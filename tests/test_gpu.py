@@ -8,30 +8,12 @@ import sys
 import pytest
 from chapters import NOTEBOOKS
 from chapters import SMALL as CHAPTERS
-from conftest import NAMES, ROOT
+from conftest import ROOT
+from test_experiments import SMALL
 
-from romae_book.experiments import experiments
 from romae_book.lab import records
 from romae_book.lab.planned import Planned
 from romae_book.lab.run import run
-
-TINY = {"encoder": "32x2x1x64", "decoder": "32x2x1x64"}
-# every experiment in a few steps
-SMALL = {
-    "position": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
-    "position_range": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
-    "frequencies": {"epochs": 1, "n_train": 64, "n_test": 8},
-    "synthetic": {"n_train": 320, "n_valid": 10, "n_test": 10},
-    "spirals": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 100},
-    "physionet": {"patients": 60, "epochs": 1},
-    "pendulum": {"epochs": 2, "n_train": 50, "n_valid": 10, "n_test": 10},
-    "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1, **TINY},
-    "elasticc": {"n_train": 150, "n_test": 60, "epochs": 1},
-    "lightcurves": {"epochs": 1},
-    "tiny_imagenet": {"source": "simulated", "per_class": 12, "n_test": 20, "epochs": 1, "augment": 2, **TINY},
-    "priors": {"n_train": 128, "n_valid": 10, "n_test": 20, **TINY},
-    "esc50": {"n_train": 40, "epochs": 1, "pretrain_epochs": 1, **TINY},
-}
 
 pytestmark = pytest.mark.slow
 
@@ -109,11 +91,6 @@ def test_no_training_step_waits_for_the_gpu():
     spirals = {"epochs": 1, "n_train": 32, "encoder": "16x2x1x16", "decoder": "16x2x1x16", "optimizer": "muon"}
     done = python("-c", STEPS, json.dumps(SMALL | {"spirals": spirals}))
     assert done.returncode == 0, done.stderr[-2000:]
-
-
-def test_every_experiment_has_small_settings():
-    trained = {name for name in NAMES if hasattr(experiments()[name], "quick") and experiments()[name].repeatable}
-    assert set(SMALL) == trained, "SMALL names every experiment that trains"  # speed only takes times
 
 
 # One of each family in every run, the others weekly: one network; two axes and a prepared data set; two stages of

@@ -32,8 +32,10 @@ def surveys(monkeypatch):
     monkeypatch.setattr(experiment, "TEST", 40)
     monkeypatch.setattr(experiment, "hand_made", table.get)
     experiment._tokens.cache_clear()
+    experiment.sampled.cache_clear()
     yield found
     experiment._tokens.cache_clear()
+    experiment.sampled.cache_clear()
 
 
 KINDS = [("eros1", "official"), ("spcc", "official"), ("spcc", "random"), ("mallorn", "folds"), ("asas", "folds")]
@@ -159,14 +161,18 @@ def test_every_arm_runs(surveys, changes):
     assert ("pretrain" in {entry["stage"] for entry in history}) is ("pretrain_epochs" not in changes)
 
 
-def test_rivals_are_scored_on_the_same_rows(surveys):
-    exp = LightCurves(survey="mallorn", tested_on="folds", **SMALL)
+@pytest.mark.parametrize("method", ["trees", "sampling", "largest"])
+def test_other_methods_answer_for_the_same_objects(surveys, method):
+    exp, curves = LightCurves(survey="mallorn", tested_on="folds", method=method, **SMALL), surveys["mallorn"]
     splits = exp.data(0)
-    found, curves = exp.compare(splits), surveys["mallorn"]
+    model, history = exp.train(splits, 0)
     train, valid, test = exp.rows(0)
-    largest = np.bincount(curves.label[np.concatenate((train, valid))]).argmax()
-    assert found["accuracy_largest"] == pytest.approx((curves.label[test] == largest).mean())
-    assert {"f1_macro_trees", "f1_macro_sampling", "f1_macro_largest"} <= set(found)
+    p = model.logits.exp().numpy()
+    assert p.shape == (len(test), 5) and history[-1]["seconds"] >= 0
+    scores = exp.evaluate(model, splits.test) | exp.examine(model, splits)
+    assert scores["accuracy"] == pytest.approx((curves.label[test] == p.argmax(1)).mean())
+    if method == "largest":
+        assert (p.argmax(1) == np.bincount(curves.label[np.concatenate((train, valid))]).argmax()).all()
 
 
 def test_a_split_that_a_survey_lacks_is_refused():

@@ -594,7 +594,7 @@ def test_initialisation():
             lambda: config(encoder=size("8x4x1x8")),
             "p is 0.75, so that none of the 1 pair.s. of an axis turns in a head of",
         ),
-        (lambda: config(encoder=size("8x2x1x8"), axes=2), "it must be at least 1 here, or 0 to ask for that"),
+        (lambda: config(encoder=size("8x2x1x8"), axes=2), "it must be at least 1 here, or 0"),
         (
             lambda: RoMAE(config())(batch(4, 4), the_split(4)),
             "the split is of 1 samples with . tokens or more; these are 2",

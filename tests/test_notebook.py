@@ -52,6 +52,18 @@ def test_a_preset_is_chosen_by_name():
     assert Chapter(Synthetic).run(preset="best", epochs=7) == Synthetic.best().replace(epochs=7)
 
 
+def test_a_chapter_without_an_experiment_has_its_own_parameters_only():
+    def apply(**given):
+        names = {"np": np}
+        parameters = Parameters(names)
+        names |= {"seed": 0, **given}
+        return parameters.apply(None, steps=(int, 20, 1000))
+
+    assert apply(steps=40) is None
+    with pytest.raises(TypeError, match="'lr' is no parameter"):  # it would be ignored
+        apply(steps=40, lr=0.1)
+
+
 def test_all_cells_run_again_with_another_value():
     chapter = Chapter()
     assert chapter.run(epochs=7).epochs == 7

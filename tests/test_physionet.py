@@ -11,7 +11,8 @@ import torch
 from romae_book.experiments.physionet import data as icu
 from romae_book.experiments.physionet import rivals as predictors
 from romae_book.experiments.physionet.experiment import PhysioNet, hide_rows
-from romae_lite.batching import by_length, padding_share, trim
+from romae_book.experiments.speed.measures import padding_share
+from romae_lite.batching import by_length, trim
 from romae_lite.masking import split
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
@@ -292,12 +293,6 @@ def test_channel_numbers_of_the_public_code(exp):
     data, model = exp.data(0), exp.build(0)
     hidden = data.test.aux["hidden"]
     assert not np.allclose(public.predict(model, data.test, hidden), exp.predict(model, data.test, hidden), atol=1e-6)
-
-
-def test_same_seed_same_masks_and_data(exp, data):
-    again = exp.data(0)
-    for a, b in zip(data, again, strict=True):
-        assert torch.equal(a.values, b.values) and torch.equal(a.aux["hidden"], b.aux["hidden"])
 
 
 # Batches ------------------------------------------------------------------------------------------------------------

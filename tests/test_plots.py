@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from romae_book.experiments.elasticc import plots as elasticc
-from romae_book.experiments.elasticc.data import DETECTED, LightCurves
 from romae_book.experiments.esc50 import plots as esc50
 from romae_book.experiments.frequencies import plots as frequencies
+from romae_book.experiments.lightcurves import plots as lightcurves
+from romae_book.experiments.lightcurves.data import load
 from romae_book.experiments.pendulum import plots as pendulum
 from romae_book.experiments.physionet import plots as physionet
 from romae_book.experiments.physionet.experiment import PhysioNet
@@ -18,18 +18,16 @@ from romae_book.experiments.position import plots as position
 from romae_book.experiments.speed import plots as speed
 from romae_book.experiments.speed.measures import PARTS
 from romae_book.experiments.spirals import plots as spirals
-from romae_book.experiments.spirals import rivals
 from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.experiments.synthetic import plots as synthetic
 from romae_book.experiments.synthetic.data import GRIDS
-from romae_book.experiments.synthetic.experiment import COUNTS, EXAMPLES, Synthetic
+from romae_book.experiments.synthetic.experiment import COUNTS, Synthetic
 from romae_book.experiments.tiny_imagenet import plots as tiny_imagenet
 from romae_book.experiments.tiny_imagenet.experiment import TinyImageNet
 from romae_book.experiments.uea import plots as uea
 from romae_book.experiments.uea.data import SETS
 from romae_book.figures import COLOURS, INK
-from romae_book.notebook import fifteen_minutes, model, rope
-from romae_lite.rope import frequencies as rates
+from romae_book.notebook import waves
 from romae_lite.tokens import Tokens
 
 BLUE, GREEN, ORANGE, PURPLE = (COLOURS[name] for name in ("blue", "green", "vermillion", "purple"))
@@ -106,30 +104,27 @@ def test_position_setups_and_scores():
 # -- 04 --------------------------------------------------------------------------------------------------------------
 
 
-def test_frequencies_errors_by_scale_and_frequency():
-    groups = {1.0: [run(mse_clean=0.4), run(mse_clean=0.2)], 99.0: [run(mse_clean=0.01)]}
-    (ax,) = frequencies.error_by_scale(groups, 0.001, 0.5).axes
-    assert [line.get_ydata().tolist() for line in ax.lines[:2]] == [[0.4, 0.2], [0.01]]
-    assert ax.lines[2].get_xydata().tolist() == [[1, pytest.approx(0.3)], [99, 0.01]]
-    assert level(ax, ORANGE) == [0.001] and level(ax, INK) == [0.5]
+def test_frequencies_neighbours_and_errors_by_frequency():
     near, squeezed = frequencies.neighbours(np.array([1.0, 0.1])).axes[0].lines
     assert near.get_ydata() == pytest.approx([2 * np.sin(0.5), 2 * np.sin(0.05)], rel=1e-6)
     assert squeezed.get_ydata() == pytest.approx(near.get_ydata() / 100, rel=0.05)
     metrics = {f"mse_clean_{f}hz{who}": f + i for f in range(50) for i, who in enumerate(("", "_harmonic", "_zero"))}
     history = [{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0, "valid_mse_clean": 0.5}]
-    left, right = frequencies.live_run(history, metrics, metrics, 99.0).axes
+    others = {1.0: [run(**{name: 9.0 for name in metrics}), run(**{name: 7.0 for name in metrics})]}
+    left, right = frequencies.live_run(history, metrics, metrics, 99.0, others).axes
     assert [line.get_xydata().tolist() for line in left.lines] == [[[1, 2], [2, 1]], [[2, 0.5]]]
-    assert [line.get_ydata()[3] for line in right.lines] == [3, 4, 5]
+    assert [line.get_ydata()[3] for line in right.lines] == [8, 3, 4, 5]
 
 
 # -- 05 --------------------------------------------------------------------------------------------------------------
 
 
-def test_spirals_errors_examples_and_histories():
+def test_spirals_errors_examples_and_counts():
     floors = {"rmse_clean_bayes": 0.015, "rmse_clean_lstsq": 0.02}
     papers, ours = [run(rmse_clean=0.03, **floors), run(rmse_clean=0.04, **floors)], [run(rmse_clean=0.016)]
-    (ax,) = spirals.errors({"paper's": papers, "nothing yet": [], "ours": ours}, 0.0183).axes
-    assert marks(ax) == [[0.03, 0.04], [0.016]] and labels(ax) == ["paper's", "ours"]
+    (ax,) = spirals.errors({"paper's": papers, "nothing yet": [], "ours": ours}, 0.0183, 0.9).axes
+    assert marks(ax)[:2] == [[0.03, 0.04], [0.016]] and labels(ax) == ["paper's", "ours", "your run"]
+    assert sum(0.9 in line.get_xdata() for line in ax.lines) == 1
     assert [line.get_markerfacecolor() for line in ax.lines[:2]] == [BLUE, "none"]
     assert (level(ax, ORANGE), level(ax, GREEN), level(ax, PURPLE)) == ([0.015], [0.02], [0.0183])
 
@@ -140,17 +135,10 @@ def test_spirals_errors_examples_and_histories():
         assert np.allclose(clean, test.aux["clean"][i])
         assert np.allclose(hidden, test.values[i][test.aux["hidden"][i]]) and len(hidden) + len(seen) == 75
 
-    runs = [run(config={"n_train": 200}, history=[{"epoch": 5, "valid_rmse_clean": 0.3}])]
-    (ax,) = spirals.error_by_spirals_shown(runs, [], 0.02).axes
-    assert ax.lines[0].get_xydata().tolist() == [[1, 0.3]] and level(ax, ORANGE) == [0.02]
-
-
-def test_the_best_on_validation_spirals_is_that_of_their_seeds():
-    valid = Spirals.paper().data(3).valid
-    best = rivals.bayes(valid.positions[..., 0].numpy(), valid.values.double().numpy(), ~valid.aux["hidden"].numpy())
-    expected = (best - valid.aux["clean"].numpy())[valid.aux["hidden"].numpy()]
-    found = spirals.best_on_validation([run(seed=3), run(seed=3)])
-    assert found == pytest.approx(np.sqrt(np.mean(expected**2))) and spirals.best_on_validation([]) is None
+    ratios = {"thirty": {12: 8.0, 30: 1.5}, "ours": {12: 4.0, 30: 1.2}, "any": {12: 1.1, 30: 1.1}}
+    (ax,) = spirals.error_by_count(ratios).axes
+    assert [line.get_ydata().tolist() for line in ax.lines[:3]] == [[8.0, 1.5], [4.0, 1.2], [1.1, 1.1]]
+    assert level(ax, ORANGE) == [1]
 
 
 # -- 06 --------------------------------------------------------------------------------------------------------------
@@ -162,10 +150,11 @@ def test_synthetic_excess_is_over_the_gaussian_process():
         return [run(**{f"mse_noisy_n{n}{who}": e / n for n in COUNTS for who, e in errors.items()})]
 
     by_table, same_data, ours = runs(1.5), runs(1.2), runs(1.1)
-    (ax,) = synthetic.excess_by_count({"paper": by_table, "same": same_data, "ours": ours}, by_table, same_data).axes
+    kinds, live = {"paper": by_table, "same": same_data, "ours": ours}, runs(1.4)[0].metrics
+    (ax,) = synthetic.excess_by_count(kinds, by_table, same_data, live).axes
     heights = [line.get_ydata() for line in ax.lines]
-    assert np.allclose(heights, np.array([50, 20, 10, 200])[:, None]) and len(heights[0]) == len(COUNTS)
-    assert [line.get_linestyle() for line in ax.lines] == ["-", "-.", "--", ":"]
+    assert np.allclose(heights, np.array([50, 20, 10, 200, 40])[:, None]) and len(heights[0]) == len(COUNTS)
+    assert [line.get_linestyle() for line in ax.lines] == ["-", "-.", "--", ":", "None"]
 
 
 def test_synthetic_series():
@@ -176,26 +165,6 @@ def test_synthetic_series():
     assert len(left.lines) == 10
     assert np.allclose(right.lines[0].get_ydata(), clean)
     assert np.allclose(right.lines[2].get_xydata(), np.stack((t, noisy), 1)[rank < 6])
-
-    for ax, n in zip(synthetic.posteriors(series, exp.grid).axes, EXAMPLES, strict=True):
-        seen = ax.lines[2].get_xydata()
-        assert len(seen) == n and np.allclose(seen, np.stack((t, noisy), 1)[rank < n])
-        (band,) = ax.collections
-        assert band.get_paths()[0].get_extents().height >= np.ptp(ax.lines[0].get_ydata())
-
-    arrays = {"rank": rank[None], "noisy": noisy[None], "clean": clean[None], "romae": np.tile(clean, (3, 1, 1))}
-    axes = synthetic.predictions({"ours": run(arrays=arrays, config={"grid": exp.grid})}).axes
-    for ax, n in zip(axes, EXAMPLES, strict=True):
-        romae, best, true, dots = (line.get_ydata() for line in ax.lines)
-        assert np.allclose(romae, clean[rank >= n]) and np.allclose(true, clean) and len(dots) == n
-        assert len(best) == len(t)
-
-
-def test_synthetic_agreement_is_that_of_a_head():
-    *rotations, series = synthetic.agreement_over_distance("authors").axes[0].lines
-    lag = rotations[1].get_xdata()
-    assert rotations[1].get_ydata() == pytest.approx(np.mean([np.cos(10 * lag * w) for w in rates(60).numpy()], 0))
-    assert series.get_ydata()[0] == pytest.approx(1) and series.get_ydata().max() < 1 + 1e-9
 
 
 # -- 07 --------------------------------------------------------------------------------------------------------------
@@ -240,7 +209,7 @@ def test_physionet_by_channel():
 # -- 08 --------------------------------------------------------------------------------------------------------------
 
 
-def test_pendulum_errors_frames_and_pixels():
+def test_pendulum_errors_and_frames():
     rows = {"ridge on each frame": 0.2, "[CLS], authors' pixels (Table 15)": [0.05, 0.04], "our settings": [0.01],
             "Kalman smoother, told the physics": 0.001}
     (ax,) = pendulum.errors(rows, 0.005).axes
@@ -254,20 +223,6 @@ def test_pendulum_errors_frames_and_pixels():
     assert len(axes) == 16 and np.array_equal(axes[0].images[0].get_array(), frames[3].reshape(24, 24))
     assert np.array_equal(axes[-1].images[0].get_array(), frames[49].reshape(24, 24))
     assert axes[-1].get_title(loc="left") == "1.00"
-
-    values = frames.ravel() / 255
-    for ax, (low, spread) in zip(pendulum.pixels(values, {"a": (0, 1), "b": (0.5, 0.1)}).axes, [(0, 1), (0.5, 0.1)],
-                                 strict=True):
-        assert ax.patches[0].get_x() == pytest.approx(-low / spread)
-        assert sum(bar.get_height() * bar.get_width() for bar in ax.patches) == pytest.approx(1)
-
-
-def test_pendulum_errors_by_frame_are_means_over_runs():
-    several = [{"by_share": np.full(10, e), "by_number": np.full(100, 2 * e)} for e in (0.1, 0.3)]
-    several[0]["by_number"][7] = np.nan  # no frame of this number
-    left, right = pendulum.error_by_frame({"own token, true pixels (x)": several}).axes
-    assert np.allclose(left.lines[0].get_ydata(), 0.2) and left.lines[0].get_marker() == "s"
-    assert right.lines[0].get_ydata()[[6, 7]] == pytest.approx([0.4, 0.6]) and right.lines[0].get_linestyle() == "--"
 
 
 def points(ax) -> list[list[tuple[float, float]]]:
@@ -294,56 +249,39 @@ def by_epoch(steps):
 # -- 00, 01, 02 ------------------------------------------------------------------------------------------------------
 
 
-def test_fifteen_minutes():
-    first, second = ([e for e in HISTORY if e["stage"] == stage] for stage in ("pretrain", "fine-tune"))
-    assert points(fifteen_minutes.learning(first, second).axes[0])[:2] == [FIRST, SECOND]
-    seen = Tokens(values=torch.tensor([[[1.0], [2.0]]]).repeat(2, 1, 1), positions=torch.tensor([[[0.0], [3.0]]] * 2))
-    truth, period, phase = fifteen_minutes.curves(np.random.default_rng(0), np.array([0.0, 1.0]))
-    np.testing.assert_allclose(truth[:, 1], np.sin(2 * np.pi * (1 / period + phase))[:, 0])
-    fig = fifteen_minutes.between(seen, np.array([0.0, 1.0]), np.full((2, 2, 1), 0.5), truth)
-    assert points(fig.axes[1])[1:] == [[(0, 0.5), (1, 0.5)], [(0, 1), (3, 2)]]
+def test_the_best_answer_is_the_mean_of_waves_that_fit():
+    """Against drawing waves from the prior and keeping those near the readings (no grid, no formula)."""
+    rng, times, at = np.random.default_rng(0), np.array([1.0, 5.0, 9.0]), np.array([3.0, 14.0])
+    values = waves.wave(times, 8.0, 0.2)
+    period, phase = rng.uniform(6, 10, (400_000, 1)), rng.uniform(0, 1, (400_000, 1))
+    density = np.exp(-((waves.wave(times, period, phase) - values) ** 2).sum(1) / 2 / waves.NOISE**2)
+    kept = rng.uniform(size=len(density)) < density
+    drawn = waves.wave(at, period[kept], phase[kept])
+    spread = drawn.std(0) / len(drawn) ** 0.5
+    assert kept.sum() > 1000
+    assert (np.abs(waves.best(times, values, at) - drawn.mean(0)) < 4 * spread + 0.005).all()  # 0.005: the grid
 
 
-def test_scores_of_the_encodings():
-    """RoPE's score is a function of the distance; without positions all tokens of one content are alike."""
-    times, x, W_q, W_k = rope.irregular_tokens(6, 0)
-    x = x[:1].expand(6, -1)
-    found = {kind: rope.scores(kind, times, x, W_q, W_k).numpy() for kind in rope.ENCODINGS}
-    plain = float((x[0] @ W_q) @ (x[0] @ W_k)) / 60**0.5
-    np.testing.assert_allclose(found["none"], plain, rtol=1e-5)
-    np.testing.assert_allclose(np.diag(found["rope"]), plain, rtol=1e-4)  # at distance 0
-    np.testing.assert_allclose(np.diag(found["index"], 1), found["index"][0, 1], rtol=1e-4)
-    ax = rope.scores_by_distance(times, found).axes[3]
-    assert points(ax)[0][1] == pytest.approx((float(times[1] - times[0]), found["rope"][0, 1]))
+def test_the_best_error_is_little_more_than_the_noise_where_all_is_known():
+    rng = np.random.default_rng(1)
+    times = np.sort(rng.uniform(0, 20, (30, 24)), axis=1)
+    clean = waves.wave(times, rng.uniform(6, 10, (30, 1)), rng.uniform(0, 1, (30, 1)))
+    found = waves.best_error(times, clean + rng.normal(0, waves.NOISE, clean.shape))
+    assert 0.008 < found < 0.02  # 0.1 squared, and what twelve readings leave open
 
 
-def test_patches_and_copying():
-    fixed, informed = model.next_value_errors(np.random.default_rng(0))
-    assert fixed[0] < 1e-8 and informed.max() < 1e-6 and fixed[-1] > 0.1  # exact on a grid; exact with the times
-    assert points(model.jitter(fixed, informed).axes[0])[0] == list(zip(model.JITTERS, fixed, strict=True))
-    picture = np.array([[0.0, 0.0, 1.0]])
-    share, gone, copy = model.copied(picture, lambda n, ratio: torch.tensor([0]), 0.25, step=1)
-    assert share == 0 and gone.tolist() == [[True, False, False]] and (copy == picture).all()
-    share, _, copy = model.copied(picture, lambda n, ratio: torch.tensor([0, 1]), 0.5, step=1)
-    assert share == pytest.approx(9 / 2) and (copy == 1).all()  # error 1 where the variance is 2/9
-
-
-def test_the_small_models():
-    """A model that answers 7: what is hidden becomes 7, the rest stays."""
-    tokens = Tokens(values=torch.arange(4.0).view(1, 4, 1), positions=torch.arange(4.0).view(1, 4, 1))
-    seen, gone = torch.tensor([[0, 3]]), torch.tensor([[1, 2]])
-    values, hidden = model.filled(lambda v, p, asked: torch.full((1, 2, 1), 7.0), tokens, seen, gone)
-    assert values.flatten().tolist() == [0, 7, 7, 3] and hidden.tolist() == [[False, True, True, False]]
-    assert model.error(values, tokens, hidden) == (36 + 25) / 2
-    assert torch.equal(model.straight_lines(tokens, hidden), tokens.values)
-    losses = {"digits": [4.0, 2.0, 6.0], "pulsating stars": [1.0, 1.0, 1.0]}
-    fig = model.learning(losses, {"digits": 2.0, "pulsating stars": 1.0}, 2)
-    assert points(fig.axes[0]) == [[(2, 1.5), (3, 2)], [(2, 1), (3, 1)]]
-    scores = {name: np.array([[1.0, 2], [3, 4], [5, 6]]) for name in losses}
-    fig = model.errors(np.array([0.1, 0.2, 0.3]), scores, [0.5, 0.6])
-    assert points(fig.axes[1]) == [
-        [(0.1, 1), (0.2, 3), (0.3, 5)], [(0.1, 2), (0.2, 4), (0.3, 6)], [(0.1, 0.5), (0.3, 0.6)],
-    ]
+def test_waves_are_drawn_as_they_are():
+    rows, grid = [(np.array([1.0, 2.0]), np.array([0.5, -0.5]), np.array([True, False]))], np.array([0.0, 20.0])
+    fig = waves.answers(rows, grid, [{"RoMAE": np.array([0.1, 0.2])}], [np.array([0.3, 0.4])])
+    assert points(fig.axes[0]) == [[(0, 0.3), (20, 0.4)], [(0, 0.1), (20, 0.2)], [(1, 0.5)], [(2, -0.5)]]
+    rng = np.random.default_rng(0)
+    assert len(points(waves.answers(rows, grid, [{}], rng=rng).axes[0])) == 40 + 1 + 2  # waves, their legend, dots
+    fig = waves.learning({"told times": [(1, 0.5), (2, 0.25)]}, 0.01)
+    assert points(fig.axes[0])[0] == [(1, 0.5), (2, 0.25)]
+    fig = waves.errors([3, 5], {"your model": [0.2, 0.1], "best possible": [0.1, 0.05]})
+    assert points(fig.axes[0]) == [[(3, 0.2), (5, 0.1)], [(3, 0.1), (5, 0.05)]]
+    fig = waves.scores_by_distance(torch.tensor([0.0, 2.0]).numpy(), {k: np.eye(2) for k in "abcd"})
+    assert points(fig.axes[3])[0] == [(0, 1), (2, 0), (-2, 0), (0, 1)]
 
 
 # -- 09 --------------------------------------------------------------------------------------------------------------
@@ -376,37 +314,23 @@ def test_uea():
 # -- 10 --------------------------------------------------------------------------------------------------------------
 
 
-def test_elasticc():
-    ax = elasticc.changes({"a": [0.1, -0.1], "b": [0.2]}, {"a": (-0.3, 0.3), "b": None}).axes[0]
-    assert points(ax)[:3] == [[(0.1, 0), (-0.1, 0)], [(-0.3, 0), (0.3, 0)], [(0.2, 1)]]
-    fig = elasticc.losses(HISTORY, weighted=True)
-    assert points(fig.axes[0])[0] == by_epoch(FIRST) and points(fig.axes[1])[0] == by_epoch(SECOND)
-    ax = elasticc.confusion(np.array([[98, 2], [30, 70]]), ("x", "y"), "made up").axes[0]
-    assert words(ax) == ["98", "30", "70"]  # 2 % has no number
-    np.testing.assert_allclose(ax.images[0].get_array(), [[0.98, 0.02], [0.3, 0.7]])
+def test_stars_are_folded_and_the_wrong_ones_marked():
+    curves = load("rr_lyrae")
+    fig = lightcurves.twenty(curves, curves.period, [3])
+    assert [ax.get_title("left").endswith("wrong") for ax in fig.axes] == [i == 3 for i in range(20)]
+    part = curves.points(2)
+    green = curves.band[part] == 1
+    drawn = np.array(points(fig.axes[2])[0])
+    np.testing.assert_allclose(drawn[:, 0], curves.time[part][green] / curves.period[2] % 1)
+    np.testing.assert_allclose(drawn[:, 1], curves.value[part][green])
 
 
-def test_waiting():
-    """Sixteen objects: those with more visits are right; groups by quantiles hold the shares."""
-    visits = np.arange(16)
-    arrays = {"visits": visits, "detections": visits * 2, "label": np.ones(16), "predicted": 1.0 * (visits >= 8)}
-    by_day = np.linspace(0, 1, 16).reshape(2, 8)
-    left, right = elasticc.waiting(by_day, [arrays]).axes
-    assert points(left)[0] == list(enumerate(by_day.mean(0)))
-    shares = [share for _, share in points(right)[0]]
-    assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 1
-
-
-def test_light_curves_show_a_class_and_its_detections():
-    curves = LightCurves(
-        names=("AGN", "KN"), ids=np.array([7]), label=np.array([1]), start=np.array([0, 3]),
-        time=np.array([1.0, 3.0, 5.0]), band=np.array([0, 1, 0]), flux=np.array([8.0, 9.0, 7.0]), error=np.ones(3),
-        flags=np.array([0, 0, DETECTED]),
-    )
-    ax = elasticc.light_curves(curves, ("AGN", "KN"), ["KN"]).axes[0]
-    assert ax.get_title("left") == "KN"
-    drawn = [line for line in points(ax) if line]
-    assert sorted(sum(drawn, [])) == [(-4, 8), (-2, 9), (0, 7)]  # days since the detection
+def test_answers_stand_beside_what_was_hidden():
+    arrays = {"star": np.array([0, 0, 1, 0]), "band": np.array([1, 1, 1, 2]), "phase": np.array([0.8, 0.2, 0.5, 0.5]),
+              "value": np.array([1.0, 2.0, 3.0, 4.0]), "prediction": np.array([1.5, 2.5, 3.5, 4.5])}
+    first, second = lightcurves.answers({"model": arrays}, (0, 1)).axes
+    assert points(first) == [[(0.8, 1.0), (0.2, 2.0)], [(0.2, 2.5), (0.8, 1.5)]]  # the answer in order of phase
+    assert points(second) == [[(0.5, 3.0)], [(0.5, 3.5)]]
 
 
 # -- 11, 12, 13 ------------------------------------------------------------------------------------------------------

@@ -88,7 +88,16 @@ def test_the_wheel_alone_fills_a_series(dist, tmp_path):
     assert done.returncode == 0, done.stderr[-1500:]
     where, mean, deviation = done.stdout.split()
     assert where.startswith(str(tmp_path)) and 2 < float(mean) < 5 and float(deviation) > 0
-    done = subprocess.run([sys.executable, "-m", "romae_lite", "list"], cwd=tmp_path,
+    # An environment that the checkout is installed in finds the book's package: here it must not.
+    code = (
+        "import runpy, sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'romae_book': raise ModuleNotFoundError(name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "runpy.run_module('romae_lite', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "list"], cwd=tmp_path,
                           env={"PYTHONPATH": str(tmp_path), "PATH": ""}, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "clone of the repository" in done.stderr
 

@@ -22,6 +22,7 @@ from romae_lite import batching, rope
 from romae_lite.checkpoint import load as load_file
 from romae_lite.masking import split, take
 from romae_lite.model import gaussian_loss, masked_loss, normalised_loss, predict_hidden, reconstruction_loss
+from romae_lite.series.fill import fill as fill_series
 from romae_lite.tokens import unpatchify
 from romae_lite.training import accelerator_for, learning_rate, seeded, seeded_build
 
@@ -56,14 +57,18 @@ CALLS = {
     ),
     # bad tables and times: test_frames.py, test_units.py
     "from_table": (
-        partial(lite.from_table, {"t": [0.0, 1.0], "x": [1.0, 2.0], "k": ["a", "a"]}),
-        dict(time="t", value="x", id="k", channel="k", label="k", unit=2.5),
+        partial(lite.from_table, {"t": [0.0, 1.0], "x": [1.0, 2.0], "k": ["a", "a"], "e": [0.1, 0.1]}),
+        dict(time="t", value="x", id="k", channel="k", label="k", error="e", static="e", unit=2.5),
     ),
     "suggest_unit": (partial(lite.suggest_unit, [0.0, 1.0, 3.0]), dict(head_dim=8, p=0.75, base=2.5)),
-    "fill": (lite.fill, dict(times=5 * LINE, values=LINE**2, at=LINE, model=FILLER)),
+    "fill": (
+        partial(lite.fill, verbose=False, table={"t": 5 * LINE, "x": LINE**2, "k": ["a"] * 3, "e": LINE + 1}),
+        dict(at=LINE, time="t", value="x", id="k", channel="k", error="e", model=FILLER),
+    ),
+    "fill_series": (fill_series, dict(times=5 * LINE, values=LINE**2, at=LINE, model=FILLER)),
     "Interpolator": (
-        lambda **settings: lite.Interpolator(steps=1, verbose=False, **settings).fit(SERIES),
-        dict(size="4x1x1x4", window=8, lr=1e-3, batch=2, local=True, seed=0, device="cpu"),
+        lambda **settings: lite.Interpolator(**{"steps": 0, "verbose": False} | settings).fit(SERIES),
+        dict(steps=1, seed=0),
     ),
     "Classifier": (
         lambda **settings: lite.Classifier(steps=1, verbose=False, **settings).fit(SERIES, ["a", "b", "a"]),
@@ -118,7 +123,6 @@ CALLS = {
     "spacing": (batching.spacing, dict(tokens=TOKENS)),
     "trim": (batching.trim, dict(batch=TOKENS)),
     "by_length": (batching.by_length, dict(lengths=LENGTHS, batch=2, generator=G)),
-    "padding_share": (batching.padding_share, dict(lengths=LENGTHS, batch=2, order=torch.tensor([0, 2, 1]))),
     "name": (planned.name, dict(preset="paper", overrides={"lr": 0.5}, seed=0)),
     "record_path": (
         planned.record_path, dict(experiment="spirals", preset="paper", overrides={"lr": 0.5}, seed=0, root=Path("x"))
@@ -249,9 +253,9 @@ LOOSER = {  # argument -> kinds that it takes as well
     "from_table(columns).when": TIMES | LISTS,
     "from_table(columns).flux": MISSING | LISTS,
     "from_table(columns).star": MISSING | TIMES | NAMES | LISTS,
-    "fill.times": TIMES | LISTS,
-    "fill.values": MISSING | LISTS,
-    "fill.at": TIMES | LISTS,
+    "fill_series.times": TIMES | LISTS,
+    "fill_series.values": MISSING | LISTS,
+    "fill_series.at": TIMES | LISTS,
     "Interpolator(array).X": MISSING | {"objects"},
     "Interpolator(pairs).X": MISSING | LISTS,
     "Interpolator.predict.at": TIMES | LISTS,
@@ -262,7 +266,8 @@ LOOSER = {  # argument -> kinds that it takes as well
     "Tokens[].index": {"a-list"},
 }
 SIX, SMALL = torch.arange(6.0).double(), dict(size="4x1x1x4", steps=1, verbose=False)
-INTERPOLATOR = lite.Interpolator(**SMALL).fit(SERIES)
+NONE = dict(steps=0, verbose=False)
+INTERPOLATOR = lite.Interpolator(**NONE).fit(SERIES)
 THREE = lite.from_table({"t": LINE, "x": LINE, "k": LINE}, time="t", value="x", id="k")[1]
 WIDE = torch.arange(12.0).reshape(2, 3, 2)
 MORE = {  # what takes arrays and stands not among CALLS, or not with all of them
@@ -273,10 +278,10 @@ MORE = {  # what takes arrays and stands not among CALLS, or not with all of the
         lambda **columns: lite.from_table(columns, time="when", value="flux", id="star"),
         dict(when=SIX, flux=SIX, star=SIX.long() // 2),
     ),
-    "fill": (lite.fill, dict(times=SIX, values=SIX, at=SIX[:3])),
-    "Interpolator(array)": (lambda X: lite.Interpolator(**SMALL).fit(X), dict(X=torch.arange(24.0).reshape(3, 8))),
+    "fill_series": (fill_series, dict(times=SIX, values=SIX, at=SIX[:3])),
+    "Interpolator(array)": (lambda X: lite.Interpolator(**NONE).fit(X), dict(X=torch.arange(24.0).reshape(3, 8))),
     "Interpolator(pairs)": (
-        lambda X: lite.Interpolator(**SMALL).fit([(np.arange(12), X)] * 3), dict(X=torch.arange(12.0))
+        lambda X: lite.Interpolator(**NONE).fit([(np.arange(12), X)] * 3), dict(X=torch.arange(12.0))
     ),
     "Interpolator.predict": (lambda at: INTERPOLATOR.predict(SERIES[:1], at=at), dict(at=SIX[:3])),
     "Classifier(labels)": (
@@ -324,17 +329,19 @@ ENTRIES = " ".join(f"{kind}-inside" for kind in ("no-text", "text", "None", "neg
 ALL_ENTRIES = f"{ENTRIES} bytes-inside NaN-inside inf-inside complex-inside object-inside"
 VALID = {  # why: arguments and kinds that are accepted
     "columns that a table lacks, and the unit that nobody chose": """
-        from_table.id from_table.channel from_table.label from_table.unit: None""",
+        from_table.id from_table.channel from_table.label from_table.error
+        from_table.static from_table.unit: None""",
     "arrays of numpy are as good as tensors": """
         Tokens.values Tokens.positions Tokens.pad collate.label patchify.array unpatchify.values hide.real
         hide_ratio.real hide_visible.real hide_each.real hide_each.visible split.hidden split.real take.x take.index
         angles.positions angles.freqs rotate.x rotate.cos rotate.sin interpolate.at predicted.hidden
         masked_loss.hidden reconstruction_loss.prediction reconstruction_loss.target reconstruction_loss.pad
-        by_length.lengths padding_share.lengths padding_share.order: numpy""",
+        by_length.lengths: numpy""",
     "whole numbers are real ones, and so are yes and no": """
         Tokens.values Tokens.positions collate.label patchify.array unpatchify.values take.x angles.positions
         angles.freqs rotate.cos rotate.sin interpolate.at reconstruction_loss.prediction
-        reconstruction_loss.target fill.values fill.at: integers bools; fill.times fill.values fill.at: integers reals;
+        reconstruction_loss.target fill_series.values fill_series.at: integers bools;
+        fill_series.times fill_series.values fill_series.at: integers reals; fill.at: integers bools reals;
         band.x band.mean band.low band.high: integers reals;
         angles.positions angles.freqs: reals""",
     "another size that fits the rest": """
@@ -342,7 +349,7 @@ VALID = {  # why: arguments and kinds that are accepted
         hide.real hide_ratio.real: axis-0-long axis-0-short axis-1-long axis-1-short;
         hide_visible.real: axis-0-long axis-0-short axis-1-long; hide_each.real: axis-1-long;
         unpatchify.values by_length.lengths: axis-0-long axis-0-short; take.x: axis-1-long axis-2-long axis-2-short;
-        fill.at: axis-0-long axis-0-short;
+        fill.at fill_series.at: axis-0-long axis-0-short;
         take.index interpolate.at: axis-1-long axis-1-short; angles.freqs: axis-0-long axis-0-short;
         angles.positions: axis-0-long axis-0-short axis-1-long axis-1-short axis-2-long axis-2-short;
         rotate.x: rank-up axis-2-long axis-2-short; hide_each.visible interpolate.at: rank-down;
@@ -350,7 +357,8 @@ VALID = {  # why: arguments and kinds that are accepted
     "nothing of something is nothing": """
         take.x rotate.x: axis-2-empty; take.index: axis-1-empty; angles.freqs: axis-0-empty;
         angles.positions: axis-0-empty axis-1-empty axis-2-empty; Tokens.aux fit.settings name.overrides
-        record_path.overrides: no-dict; Tokens.per_token Table.rows: no-list; Table.caption: no-text""",
+        record_path.overrides: no-dict; Tokens.per_token Table.rows from_table.static: no-list;
+        Table.caption: no-text""",
     "numbers inside are looked at by Tokens alone: elsewhere a GPU would have to be waited for; figures leave gaps": """
         patchify.array unpatchify.values take.x angles.positions angles.freqs rotate.x rotate.cos rotate.sin
         reconstruction_loss.prediction reconstruction_loss.target band.x band.mean band.low band.high:
@@ -358,12 +366,13 @@ VALID = {  # why: arguments and kinds that are accepted
     "None is the default": """
         Tokens.pad Tokens.scale patchify.coordinates reconstruction_loss.pad Recipe.clip accelerator_for.device
         fit.validate fit.checkpoint fit.logs fit.log fit.device fit.settings fit.order name.overrides
-        record_path.overrides record_path.root fill.at fill.model
-        Interpolator.size Interpolator.local Interpolator.device Classifier.size Classifier.device: None;
+        record_path.overrides record_path.root fill_series.at fill_series.model
+        fill.id fill.channel fill.error fill.model
+        Classifier.size Classifier.device: None;
         patchify.coordinates: None-inside""",
     "another number of the kind": """
-        Recipe.lr Recipe.weight_decay fit.save_every Interpolator.lr Classifier.lr: half;
-        summarise.values: negative-inside zero-inside half-inside;
+        Recipe.lr Recipe.weight_decay fit.save_every Classifier.lr: half;
+        Interpolator.steps: zero; summarise.values: negative-inside zero-inside half-inside;
         collate.label: tensor""",
     "any name or text, any path": """
         save.path load.path fit.checkpoint name.preset record_path.experiment record_path.preset Table.caption
@@ -379,8 +388,8 @@ LOUD = {  # why: errors that say it in other words
     "PyTorch names index and size": "take.x: tensor axis-1-short axis-1-empty",
     "the file system or the checkpoint names the path": "save.path load.path fit.checkpoint: no-text",
     "names the row, or counts": """
-        fill.times fill.at: nan-inside; fill.at: axis-0-empty;
-        fill.values: axis-0-long axis-0-short axis-0-empty""",
+        fill_series.times fill_series.at fill.at: nan-inside; fill_series.at fill.at: axis-0-empty;
+        fill_series.values: axis-0-long axis-0-short axis-0-empty""",
     "json names the type": "fit.settings: bytes-inside complex-inside object-inside",
     "names the setting that is there twice": "Planned.overrides: one-more",
 }

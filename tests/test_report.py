@@ -48,7 +48,7 @@ def step(root, claim):
 def test_the_claims_are_well_formed():
     assert len({s.id for s in STATEMENTS}) == len(STATEMENTS) == 13
     for s in STATEMENTS:
-        assert len(s.title.rstrip(".").split()) <= 12, s.title
+        assert all(len(words.split()) <= 12 for words in (s.title, s.sentence)), s.id
         assert s.part in PARTS and s.sense in ("less", "level", "size") and s.better in ("lower", "higher")
         assert s.sentence.endswith(".") and s.source and s.axis and bool(s.reduced) is bool(s.smaller)
         assert s.needs or s.by_construction or s.id in ("pendulum", "extrapolation"), s.id
@@ -376,6 +376,9 @@ def test_the_page_of_results(tmp_path, root, browser):
 
 # What must hold of the values at the marks of a finding, in their order, for its sentence to be true.
 TRUE = {
+    "later": lambda turned, turned_later, added, added_later, best: (
+        turned_later < 1.01 * turned and added_later > 3 * added
+    ),
     "unit": lambda series, sample, zero: series > 10 * sample and series > 0.85 * zero,
     "told": lambda turned, added, wrong, none, best: added - best < 0.3 * (wrong - best) < 0.3 * (none - best),
     "any-number": lambda best, any_, few, many: any_ < 1.3 and few > 3 and many > 3,

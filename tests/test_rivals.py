@@ -13,7 +13,6 @@ from romae_book.experiments.spirals.data import GRID
 from romae_book.experiments.spirals.rivals import RIVALS, spline
 from romae_book.experiments.synthetic import rivals as curves
 from romae_book.experiments.uea.rivals import on_grid
-from romae_book.explorables.autoencoder.rivals import posterior_mean
 from romae_lite.tokens import Tokens
 
 N, T, SEEN = 3, 50, 20
@@ -39,7 +38,6 @@ def patients(values: np.ndarray) -> Tokens:
 # name: (call on values, whole numbers, which of them it is shown, what may stand for the others)
 ANY = (np.nan, 1e9)
 RIVALS_OF = {
-    "stars": (lambda v: posterior_mean(TIME, v, ~OBSERVED), POINTS, OBSERVED, ANY),
     "harmonic": (lambda v: harmonic(v, OBSERVED), POINTS, OBSERVED, ANY),
     "straight": (lambda v: straight(v, OBSERVED), POINTS, OBSERVED, ANY),
     "ridge": (lambda v: ridge((v, FRAMES[..., :2]), v), FRAMES, np.ones((N, 10), bool), ()),

@@ -231,7 +231,7 @@ def test_rope_adds_nothing_and_none_does_nothing():
         (lambda: frequencies(7), "dim is 7"),
         (lambda: frequencies(8, p=1.5), "p is 1.5"),
         (lambda: frequencies(8, base=1.0), "base is 1.0"),
-        (lambda: PositionEncoding().rotation(torch.zeros(1, 1, 3), 8), "8 channels cannot hold pairs for 3 axes"),
+        (lambda: PositionEncoding().rotation(torch.zeros(1, 1, 3), 8), "is 8; 3 axes need a multiple of 6"),
     ],
 )
 def test_bad_input_is_named(call, message):

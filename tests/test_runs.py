@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from conftest import made_up_record
 
 import romae_lite
 from romae_book.cli.commands import main, seconds
@@ -24,6 +25,7 @@ from romae_book.lab import campaign, provenance, records
 from romae_book.lab import run as runs
 from romae_book.lab.planned import Planned, assignment, record_path, seeds
 from romae_book.paper import encodings, queue
+from romae_book.paper.queue import Wish
 from romae_lite import training
 from romae_lite.model import SIZES, count_parameters
 from romae_lite.training import Interrupted
@@ -368,6 +370,8 @@ def small_campaign(no_arrays, monkeypatch):
     monkeypatch.setattr(Spirals, "paper", classmethod(lambda cls: cls(**TINY)))
     monkeypatch.setattr(Spirals, "quick", classmethod(lambda cls: cls(**TINY | {"epochs": 1})))
     monkeypatch.setattr(Spirals, "campaign", (("paper", 2), ("quick", 1)))
+    monkeypatch.setattr(queue, "QUEUE", ())
+    monkeypatch.setattr(queue, "open_rows", lambda names=None: [])
     for module in (campaign, encodings):
         monkeypatch.setattr(module, "experiments", lambda only={"spirals": Spirals}: only)
 
@@ -389,13 +393,45 @@ def test_campaign_does_what_is_missing(small_campaign, capsys):
 
 def test_a_queue_comes_first(small_campaign, monkeypatch):
     """In its own order, and nothing twice; only what the names ask for."""
-    monkeypatch.setattr(queue, "QUEUE", (("spirals", "quick", {}, 2), ("spirals", "paper", {"lr": 0.5}, 1)))
+    wishes = (Wish("spirals", "quick", 2, 0.1, ""), Wish("spirals", "paper", 1, 0.1, "", {"lr": 0.5}))
+    monkeypatch.setattr(queue, "QUEUE", wishes)
     names = [p.name for p in queue.missing()]
     assert names == ["quick-s0", "quick-s1", "paper-lr=0.5-s0", "paper-s0", "paper-s1"]
     assert [p.name for p in queue.missing(["spirals"])] == names
     monkeypatch.setattr(Spirals, "campaign", ())
     with pytest.raises(ValueError, match="spirals asks for no runs"):
         queue.missing(["spirals"])
+
+
+def test_what_is_queued_exists_and_older_arithmetic_is_made_again(small_campaign, monkeypatch):
+    wish = Wish("spirals", "quick", 1, 0.1, "")
+    record = runs.run(wish.plans[0], device="cpu")
+    monkeypatch.setattr(queue, "QUEUE", (wish,))
+    assert [p.name for p in queue.missing()] == ["paper-s0", "paper-s1"]
+    text = json.loads(record.path.read_text())
+    record.path.write_text(json.dumps(text | {"versions": text["versions"] | {"numerics": "1"}}))
+    assert [p.name for p in queue.missing()] == ["quick-s0", "paper-s0", "paper-s1"]
+    told = []
+    campaign.campaign(lambda: campaign.unrecorded(wish.plans, today=True), report=told.append, device="cpu")
+    assert told == ["spirals quick-s0, whose record is of older arithmetic"]
+    assert records.load_sound(record.path).numerics == training.NUMERICS and queue.missing()[0].name == "paper-s0"
+
+
+def test_a_gpu_first_fills_what_nobody_has_tested(tmp_path, monkeypatch):
+    """The queue's own settings exist, and a budget of an hour says which claims it fills, before it starts."""
+    monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
+    plans = [plan for wish in queue.QUEUE for plan in wish.plans]  # a setting that is none would be refused
+    rows = queue.open_rows()
+    assert rows and queue.missing(gpu=True)[: len(rows[0].plans)] == rows[0].plans
+    assert queue.missing()[0] == plans[0]
+    lines = list(queue.announce_rows(None, 3600.0, gpu=True))
+    filled = [line for line in lines if line.endswith("will be filled")]
+    assert len(lines) == len(rows) + 1 and any("speed: 3 runs, 15 min" in line for line in filled)
+    assert not any("light curves" in line for line in filled)
+    (speed,) = (row for row in rows if row.step.statement.id == "speed")
+    for p in speed.plans:
+        made_up_record(p.experiment, p.preset, p.seed, dict(p.overrides), tmp_path, metrics={"relative_speed": 0.9})
+    assert "speed" not in {row.step.statement.id for row in queue.open_rows()}
 
 
 def test_a_record_in_another_precision_is_not_missing(small_campaign):
@@ -516,10 +552,13 @@ def test_jobs_stop_with_the_one_that_started_them(tmp_path):
     with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as job:
         while "runs are missing" not in job.stdout.readline():
             pass
-        started = [job.stdout.readline() for _ in range(2)]  # both are at work
+        started = []  # both are at work: what will be done is said before
+        while len(started) < 2:
+            line = job.stdout.readline()
+            started += [line] * bool(re.match(r"spirals \S+-s\d|passed", line))
         job.send_signal(signal.SIGTERM)
         _, said = job.communicate(timeout=60)
-    assert job.returncode == 143 and all(line.startswith(("spirals", "passed")) for line in started)
+    assert job.returncode == 143
     assert said.count("stopped; call again to go on") == 3 and "Traceback" not in said
 
 
@@ -613,7 +652,7 @@ def sets(experiment: str, *changes: str, preset: str = "paper") -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "spiral"], "experiment is 'spiral'; choose one of sizes, position"),
+        (["run", "spiral"], "experiment is 'spiral'; choose one of waves, sizes"),
         (["run", "spirals", "--preset", "papr"], "preset is 'papr'; spirals has paper"),
         (["list", "spiral"], "experiment is 'spiral'"),
         (["campaign", "spiral"], "experiment is 'spiral'"),

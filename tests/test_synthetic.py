@@ -60,24 +60,6 @@ def test_weights_are_a_mean_even_far_away():
     assert found[0].argmax() == 0 and found[1].argmax() == 2 and found[2].argmax() == 9
 
 
-def test_no_two_splits_or_seeds_share_anything():
-    """As the authors' training and test series do (D17): heights, noise and masks are compared."""
-    exp = Synthetic(**SMALL | dict(n_train=100, n_valid=100, n_test=100))
-    drawn = []
-    for seed in (0, 1):
-        for tokens in exp.data(seed):
-            tokens = tokens[:100]  # of the test set: the series that are no training series
-            noise = tokens.values[..., 0].double() - tokens.aux["clean"]
-            drawn.append((noise.numpy(), tokens.aux["heights"].numpy(), tokens.aux["rank"].numpy() < 10))
-    for i in range(len(drawn)):
-        for j in range(i):
-            (noise, z, seen), (noise2, z2, seen2) = drawn[i], drawn[j]
-            assert not np.isin(z, z2).any()
-            assert abs(np.corrcoef(noise.ravel(), noise2.ravel())[0, 1]) < 4 / math.sqrt(noise.size)
-            # two masks of 10 in 50 agree at 0.2^2 + 0.8^2 = 68 % of the points
-            assert abs((seen == seen2).mean() - 0.68) < 4 * 0.5 / math.sqrt(seen.size)
-
-
 def test_leaked_series_are_the_training_series():
     data = Synthetic(**SMALL).data(3)
     leaked = data.test.aux["leaked"]
@@ -91,12 +73,6 @@ def test_orders_are_permutations_and_every_point_comes_first_equally_often():
     assert (np.sort(rank, axis=1) == np.arange(50)).all()
     share = (rank < 3).mean(0)  # each point among the first three with probability 3 / 50
     assert abs(share - 0.06).max() < 4.5 * math.sqrt(0.06 * 0.94 / 20_000)  # the largest of fifty
-
-
-def test_data_repeats_and_position_scale_scales_positions_only():
-    a, b, scaled = (Synthetic(**SMALL, position_scale=s).data(5).train for s in (1.0, 1.0, 50.0))
-    assert torch.equal(a.values, b.values) and torch.equal(a.aux["rank"], b.aux["rank"])
-    assert torch.equal(scaled.values, a.values) and torch.equal(scaled.positions, 50 * a.positions)
 
 
 # Baselines ----------------------------------------------------------------------------------------------------------
@@ -334,18 +310,3 @@ def test_training_learns():
     fit(model, data.train, exp.loss, exp.recipe(len(data.train)), seed=0, logs=2)
     found, zero = exp.evaluate(model, data.test), exp.baselines(data.test)
     assert zero["mse_noisy_gp"] < found["mse_noisy"] < 0.6 * zero["mse_noisy_zero"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        (dict(grid="ours"), ValueError, "grid is 'ours'; choose one of 'authors', 'from-zero', 'hetvae'"),
-        (dict(shared_seed=1), TypeError, "shared_seed is 1; it must be bool"),
-        (dict(n_train=0), ValueError, "n_train is 0"),
-        (dict(position_scale=0.0), ValueError, "position_scale is 0.0"),
-        (dict(epohcs=5), TypeError, "'epohcs' is no setting of synthetic"),
-    ],
-)
-def test_bad_settings_are_named(settings, error, message):
-    with pytest.raises(error, match=message):
-        Synthetic.paper().replace(**settings)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import ROOT, made_up_record
+from conftest import ROOT
 from PIL import Image
 
 from romae_book.experiments.data import DataError
@@ -15,7 +15,6 @@ from romae_book.experiments.tiny_imagenet import data, rivals
 from romae_book.experiments.tiny_imagenet.augment import OPERATIONS, randaugment
 from romae_book.experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
 from romae_book.paper.claims import CLAIMS
-from romae_book.paper.findings import findings
 from romae_lite.fast import Fast
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE
@@ -394,25 +393,3 @@ def test_the_real_file():
     found.verify()
     assert len(found.test) == 10_000 and found.train.decoded(0).shape == (64, 64, 3)
     assert F.one_hot(torch.from_numpy(found.test.label).long(), 200).sum(0).eq(50).all()
-
-
-def test_the_finding_is_about_pairs_of_committed_runs_and_left_out_where_it_is_not_sure(tmp_path):
-    def put(seed, score, commit="content:0", **settings):
-        made_up_record("tiny_imagenet", "small", seed, settings, tmp_path, metrics={"f1_macro": score}, commit=commit)
-
-    for seed in range(3):
-        put(seed, 0.2 + 0.01 * seed)
-        put(seed, 0.25 + 0.01 * seed, cls=False, pool="mean")
-        assert findings(tmp_path) == []
-    for seed in range(3):
-        put(seed, 0.27 + 0.01 * seed, pool="mean")
-    (found,) = findings(tmp_path)
-    assert (
-        "the two together add 0.050 [0.050, 0.050]" in found
-        and "still there adds 0.070 [0.070, 0.070] (3 pairs" in found
-    )
-    assert "adds 0.025 to the F-score" in found
-    put(2, 0.0, cls=False, pool="mean")
-    assert findings(tmp_path) == []  # the interval has zero in it
-    put(2, 0.27, commit="a" * 40 + "+", cls=False, pool="mean")
-    assert findings(tmp_path) == []  # two pairs have no interval

@@ -232,7 +232,7 @@ def test_bad_recipes_are_named(changes, message):
 @pytest.mark.parametrize(
     ("options", "recipe", "message"),
     [
-        ({"device": "mps"}, {}, "device is 'mps', which is not to be had here"),
+        ({"device": "mps"}, {}, "device is 'mps', which is not here"),
         ({"validate": lambda net: {}}, {}, "validate returned {}"),
         ({"validate": lambda net: 1.0}, {}, "validate returned 1.0"),
         ({"validate": lambda net: {"loss": 1.0}}, {}, "metric 'loss', which every entry of the history has"),
@@ -260,9 +260,7 @@ def test_muon_trains_blocks_alone():
 
 def test_muon_without_blocks_is_refused():
     net = torch.nn.Linear(1, 1)
-    with pytest.raises(
-        ValueError, match="optimizer is 'muon', which is for matrices of blocks; the model has none that train"
-    ):
+    with pytest.raises(ValueError, match="optimizer is 'muon', but no matrices of blocks train"):
         fit(net, data(), lambda *_: net.weight.sum(), replace(RECIPE, optimizer="muon"), seed=0, device="cpu")
 
 

@@ -12,14 +12,12 @@ import zipfile
 import numpy as np
 import pytest
 import torch
-from conftest import made_up_record
 
 from romae_book.experiments.uea import data as archive
 from romae_book.experiments.uea import rivals as predictors
 from romae_book.experiments.uea.data import SETS, Info
 from romae_book.experiments.uea.experiment import FOLLOWS, ROWS, UEA, stratified, thinned
 from romae_book.lab.planned import Planned
-from romae_book.paper.findings import classics
 from romae_lite.tokens import Tokens
 
 TINY = {"encoder": "16x2x1x32", "decoder": "16x2x1x32", "pretrain_epochs": 1, "epochs": 1}
@@ -614,17 +612,3 @@ def test_a_run_learns_the_simulated_motions():
     data = exp.data(0)
     model, _ = exp.train(data, 0, logs=1)
     assert exp.evaluate(model, data.test)["accuracy"] >= 0.25 + 5 * 0.07
-
-
-@pytest.mark.parametrize(("lead", "said"), [(0.4, "ahead"), (-0.4, "behind")])
-def test_who_is_ahead_is_said_of_the_one_who_is(tmp_path, lead, said):
-    """On the landing page: MiniRocket against RoMAE, in the same runs. 0.05 of BasicMotions' forty cases is no lead,
-    whatever the seeds say: two of them."""
-    leads = {"BasicMotions": 0.05, "CharacterTrajectories": lead, "Epilepsy": 0.0, "LSST": lead}
-    for name, more in leads.items():
-        for seed in range(3):
-            metrics = {"accuracy": 0.5, "accuracy_minirocket": 0.5 + more}
-            made_up_record("uea", "best", seed, {"dataset": name}, tmp_path, metrics=metrics)
-    found = classics(tmp_path)
-    assert f"is {said} on CharacterTrajectories and LSST, level on Epilepsy, without a visible" in found
-    assert "difference on BasicMotions" in found

@@ -281,7 +281,7 @@ def test_where_there_is_nothing_nothing_is_success(results, tmp_path, monkeypatc
         assert main([*words, "--experiment", "uea"]) == 2
         assert "there is no record of uea" in capsys.readouterr().err
         assert main([*words, "--experiment", "nonsense"]) == 2
-        assert "choose one of sizes, position" in capsys.readouterr().err
+        assert "choose one of waves, sizes" in capsys.readouterr().err
 
 
 # Export -------------------------------------------------------------------------------------------------------------

@@ -74,9 +74,9 @@ def test_another_model_under_the_name_is_refused(tmp_path, monkeypatch):
 
 def test_an_unknown_name_is_answered_with_those_there_are(tmp_path):
     for wrong in ("spiral", "spirals.safetensors", tmp_path / "nothing"):
-        with pytest.raises(FileNotFoundError, match="there are filler, spirals, synthetic"):
+        with pytest.raises(FileNotFoundError, match="one of filler, spirals, synthetic"):
             load(wrong)
-    with pytest.raises(ValueError, match="there are filler, spirals, synthetic"):
+    with pytest.raises(ValueError, match="one of filler, spirals, synthetic"):
         zoo.card("spiral")
     with pytest.raises(TypeError, match="name"):
         load(3)

@@ -87,6 +87,8 @@ def lead_to_the_repository(app, config):
         options.pop("repository_url", None)
     else:
         options["repository_branch"] = f"v{version()}"
+        owner, name = current().split("/")[-2:]
+        config.html_baseurl = config.html_baseurl or f"https://{owner.lower()}.github.io/{name}/"
 
 
 def setup(app):

@@ -12,9 +12,12 @@ Scripts, not fetch(): a site that is opened as a file may not fetch. Without scr
 
 import base64
 import hashlib
+import io
 import json
 import re
 from pathlib import Path, PurePosixPath
+
+from PIL import Image
 
 LARGE = 12_000  # bytes; less than that stays where it is
 FOLDER = "_later"
@@ -61,8 +64,12 @@ def lighter(body: str, page: str, out: Path) -> str:
         if len(match[3]) < LARGE / 4:
             return match[0]
         content = base64.b64decode(match[3])
-        size = re.match(rb'<svg [^>]*?width="(\d+)" height="(\d+)"', content) if match[2] == "svg+xml" else None
-        place = f' width="{size[1].decode()}" height="{size[2].decode()}"' if size else ""
+        if match[2] == "svg+xml":
+            found = re.match(rb'<svg [^>]*?width="(\d+)" height="(\d+)"', content)
+            size = found and (int(found[1]), int(found[2]))
+        else:
+            size = Image.open(io.BytesIO(content)).size
+        place = f' width="{size[0]}" height="{size[1]}"' * (size is not None and " width=" not in match[1])
         suffix = ".svg" if match[2] == "svg+xml" else f".{match[2]}"
         return f'{match[1]}src="{keep(content, suffix)}" loading="lazy"{place}'
 
@@ -78,10 +85,10 @@ def lighter(body: str, page: str, out: Path) -> str:
     return (WITHOUT_SCRIPTS if "data-drawing" in body else "") + body
 
 
-def of_chapters(app, pagename, templatename, context, doctree):
-    if app.builder.name == "html" and pagename.startswith("notebooks/") and context.get("body"):
+def of_pages(app, pagename, templatename, context, doctree):
+    if app.builder.name == "html" and context.get("body"):
         context["body"] = lighter(context["body"], pagename, Path(app.outdir))
 
 
 def setup(app):
-    app.connect("html-page-context", of_chapters)
+    app.connect("html-page-context", of_pages)

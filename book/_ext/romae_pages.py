@@ -2,7 +2,7 @@
 
     {explorable} spirals               an interactive figure, built from the committed records
     {results}                          every claim of the paper with a picture and a verdict, from the records
-    {found}                            what the book found: a sentence and a picture each
+    {found}                            what the book found: a sentence and a picture each; with ids, these alone, brief
     {claims} reproduced                the claims that came out so, as a list; several words are joined by hyphens
     {model_card} filler                the card of a model that `load` knows, from the record of its run
     {since_the_paper}                  later and independent numbers, never judged
@@ -12,9 +12,8 @@
     {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
     {deviations}                       the entries of the page that it stands on, as one table
     {encodings}                        what position encodings are worth, from the records
-    {chapters}                         the chapters of book/chapters.yml: those that are in the book are links
+    {chapters}                         the chapters of book/chapters.yml, each with the picture of its first figure
     {api}                              the names of the front door, from their docstrings
-    {findings}                         what the book found, from the records
 
 A page that uses one of them is read again when the package, a record or a notebook has changed.
 """
@@ -23,9 +22,9 @@ import hashlib
 import sys
 from pathlib import Path
 
-import yaml
 from docutils import nodes
 from sphinx.errors import SphinxError
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,12 +82,13 @@ class ResultsDirective(Generated):
 
 
 class FoundDirective(Generated):
+    optional_arguments = 100
     assets = ("pages.css",)
 
     def generate(self):
         from pages.results import found_html
 
-        return [nodes.raw("", found_html(), format="html")]
+        return [nodes.raw("", found_html(ids=self.arguments), format="html")]
 
 
 class MarkdownDirective(Generated):
@@ -199,24 +199,20 @@ class EncodingsDirective(Generated):
 
 
 class ChaptersDirective(Generated):
+    assets = ("pages.css",)
+
     def generate(self):
-        chapters = ROOT / "book" / "chapters.yml"
-        self.env.note_dependency(str(chapters))
-        toc = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
-        lines = []
-        for part in yaml.safe_load(chapters.read_text(encoding="utf-8")):
-            lines += [f"**{part['part']}**", ""]
-            for chapter in part["chapters"]:
-                name = f"notebooks/{chapter['file']}"
-                title = f"{chapter['file'][:2]} · {chapter['title']}"
-                if f"file: {name}\n" in toc:
-                    lines.append(f"- [{title}](/{name}): {chapter['play']}")
-                else:
-                    lines.append(f"- {title} *(planned)*: {chapter['play']}")
-            lines.append("")
-        container = nodes.container(classes=["romae-chapters"])
-        self.state.nested_parse(lines, self.content_offset, container)
-        return [container]
+        from pages.chapters import chapters_html
+
+        return [nodes.raw("", chapters_html(), format="html")]
+
+
+def name_damaged_records(app):
+    """Roles and figures leave out what is damaged; a warning names each file, and ends a build with -W."""
+    from romae_book.lab.records import load_all
+
+    for path, reason in load_all().problems:
+        logging.getLogger(__name__).warning("%s/%s is not used: %s", path.parent.name, path.name, reason)
 
 
 def results_as_csv(app, error):
@@ -225,16 +221,6 @@ def results_as_csv(app, error):
         from romae_book.cli.export import export
 
         export(Path(app.outdir) / "results.csv")
-
-
-class FindingsDirective(Generated):
-    def generate(self):
-        from romae_book.paper.findings import findings
-
-        lines = [f"- {text}" for text in findings()]
-        container = nodes.container(classes=["romae-findings"])
-        self.state.nested_parse(lines, self.content_offset, container)
-        return [container]
 
 
 def outdated(app, env, added, changed, removed):
@@ -281,10 +267,11 @@ def setup(app):
     app.setup_extension("docstrings")
     for role in ("paper", "ours", "own", "verdict", "verdicts", "recorded", "difference"):
         app.add_role(role, number_role)
-    app.add_directive("findings", FindingsDirective)
     app.setup_extension("address")
     app.setup_extension("redirects")
     app.setup_extension("lighter")
+    app.setup_extension("head")
+    app.connect("builder-inited", name_damaged_records)
     app.connect("env-get-outdated", outdated)
     app.connect("build-finished", results_as_csv)
     app.connect("html-page-context", page_assets)

@@ -6,6 +6,7 @@ python -m romae_book.cli.cards FOLDER      writes them there
 
 import hashlib
 import json
+import re
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -41,25 +42,30 @@ class Card:
 CARDS = {
     "filler": Card(
         command="python -m romae_lite run priors --preset page --seeds 0",
-        what="Fills any one-dimensional series without training: mean and variance of a measurement at any time. "
-        "`romae_lite.fill(times, values, at)` standardises the series, asks the model, and answers in your units.",
-        trained_on="draws of Gaussian processes made by `romae_book/experiments/priors/data.py`: smooth, Matérn, "
-        "rough and periodic kernels and their sums, with drawn length scales, noise, gaps and numbers of points. The "
-        "targets were the best possible answers, which the kernels give.",
-        limits="One value at a time, three points at least; more than those of a training series are read in "
-        "windows. Bands are those of a normal distribution for one time, not of whole curves; the inner one "
-        "is somewhat wide, most so with few points, where the truth has heavier tails than a normal "
-        "distribution. Outliers, counts, jumps, trends that go on beyond the last point and noise that "
-        "changes with time were not in training. Where you know the kernel, the Gaussian process itself is "
-        "better; where you have many series of a kind, train a model on those.",
+        what="Fills any one-dimensional series without training: mean and deviation of a measurement at any time. It "
+        "corrects straight lines: `romae_lite.fill(times, values, at)` measures how wrong these are at the points of "
+        "the series, each left out in turn, and the model says by how much of that the truth lies off the line.",
+        trained_on="draws made by `romae_book/experiments/priors/data.py`: smooth, Matérn, rough and periodic curves, "
+        "random walks, trends, jumps, and sums of these; amplitudes and noise that change along the series, heavy "
+        "tails and outliers, skewed and rounded values; beats, bursts, holes and drifting spacing; gaps of up to 24 "
+        "points, forecasts and backcasts of as many; with the errors of measurement told in a third of the series. "
+        "The targets were the best possible answers, where the draw has one.",
+        limits="One value at a time, three points at least; of a longer series it sees windows of 96 points, so "
+        "nothing that repeats more slowly. Bands are those of a normal distribution for one time, not of whole "
+        "curves. Periods are carried across a gap only in part, and wide gaps in smooth curves are where a Gaussian "
+        "process with the right kernel is better. Known errors narrow the band where they are small; a value with a "
+        "large one still draws the curve towards it. A quiet stretch in a loud series gets a band too wide. The best "
+        "answers of the table know where the jumps are, which nobody can. Where you have many series of a kind, tune "
+        "it on those (`Interpolator`).",
         grades={
-            "nll_gap": "negative log-likelihood of measurements, above that of the best possible answer: nats",
-            "mse_ratio": "mean squared error of the curve, over the best possible",
+            "nll_gap": "negative log-likelihood of a measurement, above that of the best possible answer: nats",
+            "mse_ratio": "squared error to the curve, over the best possible: geometric mean",
             "coverage68": "share of measurements within the band of 68.27 %",
             "coverage95": "share of measurements within the band of 95 %",
             "nll_gap_gp": "the same gap of a Gaussian process, with the likeliest kernel of a grid: nats",
             "mse_ratio_gp": "the same ratio of that Gaussian process",
-            "mse_ratio_linear": "the same ratio of straight lines between the points",
+            "nll_gap_linear": "the same gap of straight lines, with the band from which the model starts: nats",
+            "mse_ratio_linear": "the same ratio of straight lines",
         },
         columns={
             "nll_gap": "gap, nats",
@@ -67,24 +73,29 @@ CARDS = {
             "coverage68": "in 68 %",
             "coverage95": "in 95 %",
             "mse_ratio_gp": "error ratio, Gaussian process",
+            "mse_ratio_linear": "error ratio, lines",
         },
         groups={
             "smooth": "smooth (RBF)",
             "matern": "Matérn 3/2 and 5/2",
             "rough": "rough (Matérn 1/2)",
             "periodic": "periodic",
+            "walk": "random walks",
+            "trend": "trends",
+            "jump": "jumps",
             "sum": "sums",
             "n3": "3 to 5 points",
             "n6": "6 to 10 points",
             "n11": "11 to 20 points",
             "n21": "21 to 40 points",
-            "n41": "41 to 60 points",
+            "n41": "41 to 80 points",
+            "n81": "81 to 128 points",
         },
     ),
     "spirals": Card(
         command="python -m romae_lite run spirals --preset page --seeds 0 --set epochs=2",
-        what="The model of the book's first page: from noisy points of a spiral, with their angles, the curve at any "
-        "angle. Positions are angles times the preset's position_scale.",
+        what="The model of chapter 05's first figure: from noisy points of a spiral, with their angles, the curve at "
+        "any angle. Positions are angles times the preset's position_scale.",
         trained_on="spirals made by `romae_book/experiments/spirals/data.py`, any number of points visible, at "
         "irregular angles; the targets were the clean curves.",
         limits="Knows spirals of that generator alone: two directions, its centres, sizes and noise.",
@@ -138,7 +149,7 @@ def _table(card: Card, record: Record) -> str:
     rows = ["", f"| of these | {' | '.join(card.columns.values())} |", "| --- |" + " --- |" * len(card.columns)]
     for ending, meaning in card.groups.items():
         # mse_ratio_gp becomes mse_ratio_smooth_gp
-        keys = [f"{key.removesuffix('_gp')}_{ending}{'_gp' * key.endswith('_gp')}" for key in card.columns]
+        keys = [re.sub("(_gp|_linear)?$", rf"_{ending}\1", key, count=1) for key in card.columns]
         rows.append(f"| {meaning} | {' | '.join(f'{record.metrics[key]:.3g}' for key in keys)} |")
     return "\n".join([*rows, ""])
 

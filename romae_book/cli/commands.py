@@ -153,13 +153,15 @@ def name_damaged(experiments: Sequence[str] | None = None) -> bool:
 
 def do_campaign(options) -> int:
     names = options.experiments or None
-    plans = queue.missing(names)  # refuses names that are none
+    gpu = options.device == "cuda" or (options.device is None and torch.cuda.is_available())
+    todo = functools.partial(queue.missing, names, gpu)
+    plans = todo()  # refuses names that are none
     if options.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is 'cuda', and there is no Nvidia GPU here; leave --device out, or say --device cpu")
     refuse_uncommitted(options)
     damaged = name_damaged(names)
     if plans and not options.quiet:
-        print(*campaign.announce(plans), sep="\n", flush=True)
+        print(*campaign.announce(plans), *queue.announce_rows(names, options.budget, gpu), sep="\n", flush=True)
     failed = []
     if options.jobs > 1:
         words = [*options.experiments, "--quiet"]
@@ -168,14 +170,14 @@ def do_campaign(options) -> int:
         words += ["--keep-weights"] * options.keep_weights + ["--debug"] * options.debug
         words += ["--uncommitted"] * options.uncommitted
         code = campaign.jobs(options.jobs, words)
-        print(f"{len(queue.missing(names))} still missing")
+        print(f"{len(todo())} still missing")
         return code
     done = campaign.campaign(
-        functools.partial(queue.missing, names), failed=failed,
+        todo, failed=failed,
         budget=options.budget, report=functools.partial(print, flush=True), device=options.device,
         log=(lambda: None) if options.quiet else printer, keep_weights=options.keep_weights, debug=options.debug,
     )
-    print(f"{len(done)} recorded, {len(queue.missing(names))} still missing", flush=True)
+    print(f"{len(done)} recorded, {len(todo())} still missing", flush=True)
     return int(bool(failed) or damaged)
 
 

@@ -10,6 +10,7 @@ def experiments() -> dict[str, type]:
     from .esc50.experiment import ESC50
     from .frequencies.experiment import Frequencies
     from .lightcurves.experiment import LightCurves
+    from .lightcurves.folding import Folding
     from .pendulum.experiment import Pendulum
     from .physionet.experiment import PhysioNet
     from .position.experiment import Position, PositionRange
@@ -20,10 +21,11 @@ def experiments() -> dict[str, type]:
     from .synthetic.experiment import Synthetic
     from .tiny_imagenet.experiment import TinyImageNet
     from .uea.experiment import UEA
+    from .waves.experiment import Waves
 
     found = (
         Position, PositionRange, Frequencies, Sizes, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC,
-        LightCurves, TinyImageNet, ESC50, Speed, Priors,
+        Folding, LightCurves, TinyImageNet, ESC50, Speed, Priors, Waves,
     )
     return {cls.name: cls for cls in sorted(found, key=lambda cls: (cls.chapter, cls.name))}
 

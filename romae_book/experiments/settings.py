@@ -28,6 +28,9 @@ def setting_values(exp: Any) -> dict[str, Any]:
         found |= {f"{stage}lr": recipe.lr, f"{stage}warmup": recipe.warmup} | budget(
             {f"{stage}epochs": recipe.epochs, f"{stage}batch": recipe.batch, "training_set": own or samples}, stage
         )
+    for key in ("steps", "samples_seen"):
+        if key in found:
+            found[key] *= found.get("rounds", 1)
     return found
 
 

@@ -32,6 +32,7 @@ from ..lab.runs import runs_of
 from ..palette import colour_css, figure_number
 
 KIT, STILLS = (Path(__file__).with_name(name) for name in ("kit", "stills"))
+HEIGHTS = STILLS / "heights.json"  # of the drawings, on a phone and where there is room
 Drawable = tuple[Record, dict[str, np.ndarray]]  # a run and the arrays beside its record
 LARGEST = 1e9  # no number that a figure shows is larger
 
@@ -88,7 +89,7 @@ class Explorable:
         return f"#{self.name}:{'&'.join(pairs)}"
 
     def numbered(self, number: str) -> "Explorable":
-        """The same figure with a number: gallery("patches").numbered("2.1")."""
+        """The same figure with a number: gallery("pipeline").numbered("2.1")."""
         return replace(self, number=number)
 
     def __post_init__(self):
@@ -134,7 +135,9 @@ class Explorable:
             words = "" if self.data is None else "This figure answers where scripts may run."
             return f'<p class="romae-still">{words}</p>'
         source = base64.b64encode(picture.read_bytes()).decode()
-        return f'<img class="romae-still" alt="{alt}" src="data:image/webp;base64,{source}">'
+        narrow, wide = json.loads(HEIGHTS.read_text()).get(self.name, ("auto", "auto"))
+        style = f' style="--romae-room:{wide}px;--romae-room-narrow:{narrow}px"'.replace("autopx", "auto")
+        return f'<img class="romae-still" alt="{alt}"{style} src="data:image/webp;base64,{source}">'
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": f"<Explorable {self.name}: {self.title}>"}

@@ -13,21 +13,22 @@ from .explorable import MAKERS, Explorable
 @cache
 def figures() -> dict[str, Callable[..., Explorable]]:
     """name -> the function that makes the figure, of all of them."""
-    from .autoencoder import attention_block, forward_pass, mask_ratio, patches, pipeline  # noqa: F401
-    from .elasticc import figure as _elasticc  # noqa: F401
+    from .autoencoder import attention_block, mask_ratio, pipeline  # noqa: F401
     from .esc50 import figure as _esc50  # noqa: F401
     from .frequencies import position_scale, spectrum  # noqa: F401
+    from .lightcurves import fold  # noqa: F401
     from .pendulum import figure as _pendulum  # noqa: F401
     from .physionet import figure as _physionet  # noqa: F401
     from .position import learn_position, moving_tokens  # noqa: F401
     from .priors import figure as _priors  # noqa: F401
-    from .rotary import attention_kernel, rope_precision, rotary_clock, two_tokens  # noqa: F401
+    from .rotary import attention_kernel, rotary_clock, two_tokens  # noqa: F401
     from .speed import cost  # noqa: F401
     from .spirals import figure as _spirals  # noqa: F401
     from .spirals import hero  # noqa: F401
     from .synthetic import figure as _synthetic  # noqa: F401
     from .tiny_imagenet import figure as _tiny_imagenet  # noqa: F401
     from .uea import figure as _uea  # noqa: F401
+    from .waves import count_or_time  # noqa: F401
 
     return MAKERS
 

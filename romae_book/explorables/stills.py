@@ -5,7 +5,8 @@
 
 Each is the live figure itself, photographed once in a browser ($CHROMIUM, else the chromium on the path, else
 Playwright's) and kept in stills/ as NAME.webp, 720 pixels wide, black on white, for either colour scheme.
-`sources.json` holds what each was made of; a test says which are out of date.
+`sources.json` holds what each was made of; a test says which are out of date. `heights.json` holds how high its drawing
+is, so that a page has room for it before it is drawn.
 """
 
 import hashlib
@@ -16,12 +17,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from .explorable import STILLS, script_of
+from .explorable import HEIGHTS, STILLS, script_of
 from .gallery import figures, gallery
 
 SOURCES = STILLS / "sources.json"
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 WIDTH = 720
+WIDTHS = (326, WIDTH)  # of a phone's page, with the padding that it has here, and of the picture
 PAGE = """<!doctype html><html data-theme=light><meta charset=utf-8>
 <style>body{margin:0;font:16px sans-serif;color:#222832}
 .romae-link,.romae-tour,.romae-title,figcaption{display:none!important}
@@ -50,8 +52,9 @@ def html(name: str) -> str:
     raise ValueError(f"no executed notebook shows {name!r}; execute its chapter first")
 
 
-def photograph(browser, page: str) -> bytes:
-    """WebP of the first figure of a page, once it has nothing left to work out."""
+def photograph(browser, page: str) -> tuple[bytes, list[int]]:
+    """WebP of the first figure of a page, once it has nothing left to work out, and how high its drawing is on a phone
+    and where there is room."""
     from PIL import Image
 
     tab = browser.new_page(viewport={"width": WIDTH, "height": 900})
@@ -59,27 +62,33 @@ def photograph(browser, page: str) -> bytes:
     tab.wait_for_function("!JSON.parse(document.querySelector('figure').dataset.state).busy")
     tab.wait_for_timeout(600)  # what moves by itself has arrived
     picture = Image.open(io.BytesIO(tab.locator("figure").first.screenshot()))
+    heights = []
+    for width in WIDTHS:
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.wait_for_timeout(200)
+        heights.append(round(tab.locator(".romae-live").first.bounding_box()["height"]))
     tab.close()
     out = io.BytesIO()
     picture.convert("RGB").quantize(48).convert("RGB").save(out, "webp", lossless=True, quality=100, method=6)
-    return out.getvalue()
+    return out.getvalue(), heights
 
 
 def main(names: list[str]) -> None:
     from playwright.sync_api import sync_playwright
 
     STILLS.mkdir(exist_ok=True)
-    made = json.loads(SOURCES.read_text()) if SOURCES.is_file() else {}
+    made, room = (json.loads(file.read_text()) if file.is_file() else {} for file in (SOURCES, HEIGHTS))
     with sync_playwright() as playwright:
         path = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for name in names or sorted(figures()):
-            picture = photograph(browser, html(name))
+            picture, heights = photograph(browser, html(name))
             (STILLS / f"{name}.webp").write_bytes(picture)
-            made[name] = source(name)
+            made[name], room[name] = source(name), heights
             print(f"{name}: {len(picture) / 1000:.0f} kB")
         browser.close()
-    SOURCES.write_text(json.dumps(made, indent=0, sort_keys=True) + "\n")
+    for file, content in ((SOURCES, made), (HEIGHTS, room)):
+        file.write_text(json.dumps(content, indent=0, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from ..experiments.data import NotHere
 from . import run
 from .planned import Planned, ranges
 from .provenance import ROOT
-from .records import Record
+from .records import CorruptRecord, Record, load_sound
 from .runs import Runs
 
 
@@ -44,15 +44,18 @@ def missing(names: Iterable[str] | None = None) -> list[Planned]:
     return unrecorded(planned for _, planned in asked)
 
 
-def unrecorded(plans: Iterable[Planned]) -> list[Planned]:
-    """Return the runs that no record answers, each once.
+def unrecorded(plans: Iterable[Planned], today: bool = False) -> list[Planned]:
+    """Return the runs that no record answers, each once; today: none by today's arithmetic.
 
     A corrupt record answers nothing, and `run` does not write over it. A run of the paper's protocol in another
     precision does not answer the wish for that protocol.
     """
     plans = list(dict.fromkeys(plans))
     key = lambda run: (run.setting, run.seed, run.tier == "paper")  # noqa: E731
-    there = {key(record) for name in {p.experiment for p in plans} for record in Runs.load(experiment=name)}
+    there = {
+        key(record) for name in {p.experiment for p in plans} for record in Runs.load(experiment=name)
+        if not today or record.numerics == NUMERICS
+    }
     return [planned for planned in plans if key(planned) not in there]
 
 
@@ -98,12 +101,14 @@ def campaign(
         tried.add(planned)
         if time.monotonic() >= end:
             break
-        name, new = f"{planned.experiment} {planned.name}", not planned.path.exists()
+        name, older = f"{planned.experiment} {planned.name}", outdated(planned)
+        new = older or not planned.path.exists()
         if new:  # else another job was faster, or what is there cannot be used: `run` names it
-            report(name)
+            report(name + ", whose record is of older arithmetic" * older)
         try:
             record = run.run(
-                planned, log=log(), stop=lambda: time.monotonic() >= end, device=device, keep_weights=keep_weights
+                planned, log=log(), stop=lambda: time.monotonic() >= end, device=device, keep_weights=keep_weights,
+                force=older,
             )
         except Interrupted as reason:
             report(f"{name}: {reason}; call again to go on")
@@ -115,9 +120,17 @@ def campaign(
                 report(traceback.format_exc())
         else:
             done += [record] * new
-            if not new and not (record.committed and record.numerics == NUMERICS):
-                report(f"passed over: {name}: its record is of older or uncommitted code; run it with --force")
+            if not new and not record.committed:
+                report(f"passed over: {name}: its record is of uncommitted code; run it with --force")
     return done
+
+
+def outdated(planned: Planned) -> bool:
+    """Whether there is a sound record of the run by older arithmetic: a correction makes its runs again."""
+    try:
+        return planned.path.exists() and load_sound(planned.path).numerics != NUMERICS
+    except CorruptRecord:
+        return False
 
 
 def jobs(count: int, words: Iterable[str]) -> int:

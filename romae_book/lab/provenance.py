@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from accelerate import Accelerator
 
+from romae_lite.tokens import Tokens
 from romae_lite.training import NUMERICS
 
 from ..experiments.base import Splits
@@ -55,6 +56,9 @@ def fingerprint(data: Splits, labels: bool = True) -> str:
     """SHA-256 of all splits, aux included: "v2:...". labels=False: without aux, as older records have it."""
     digest = hashlib.sha256()
     for tokens in data:
+        if not isinstance(tokens, Tokens):  # drawn as it is read
+            digest.update(tokens.fingerprint().encode())
+            continue
         tensors = [(name, getattr(tokens, name)) for name in ("values", "positions", "real")]
         if labels:
             aux = {key: t for part in vars(tokens).values() if isinstance(part, dict) for key, t in part.items()}

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import re
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,8 +38,9 @@ TIERS = (
     "smoke",  # proves that the code runs; never shown as a result
 )
 ARRAYS_LIMIT = 200_000  # bytes: the arrays are committed beside the records
+UNPACKED_LIMIT = 20_000_000  # bytes that they may unpack to
 FILE_LIMIT = 10_000_000  # bytes: a larger file is none of ours
-DEVIATIONS = 50  # book/deviations.md has D1 to D50
+DEVIATIONS = 50  # book/deviations.md has D1 to D50; tests/test_damage.py compares
 PRECISIONS = ("fp32", "bf16")
 NEVER_NEGATIVE = ("mse", "rmse", "mae", "parameters")  # first words of metrics
 SHARES = ("accuracy", "f1")  # those that lie in [0, 1]
@@ -363,11 +365,17 @@ def save_arrays(path: str | os.PathLike, **arrays) -> Path:
 
 
 def load_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """Read the arrays of a .npz; nothing is ever unpickled. CorruptRecord names a file that is damaged."""
+    """Read the arrays of a .npz; nothing is ever unpickled. CorruptRecord names a file that is damaged, or unpacks to
+    more than UNPACKED_LIMIT: a few kilobytes can hold gigabytes of zeros."""
     path = Path(path)
     content = _read(path)
-    with _naming(path, "is not an archive of arrays: "), np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        return {key: archive[key] for key in archive.files}
+    with _naming(path, "is not an archive of arrays: "):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > UNPACKED_LIMIT:
+            raise ValueError(f"it would unpack to {size:,} bytes; the limit is {UNPACKED_LIMIT:,}")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
 
 
 def from_arrays(model, arrays: Mapping):

@@ -35,10 +35,11 @@ class Parameters:
         self.setup = {name: namespace[name] for name in names if name in namespace and not IPYTHON.fullmatch(name)}
         self.namespace, self.names = namespace, None
 
-    def apply(self, experiment: E | type[E], **others: tuple) -> E:
+    def apply(self, experiment: E | type[E] | None, **others: tuple) -> E | None:
         """Return the experiment with the parameters put in.
 
-        experiment: or its class, where the chapter has the parameter `preset`, which chooses what to start from.
+        experiment: or its class, where the chapter has the parameter `preset`, which chooses what to start from. None
+            where there are no settings but the others.
         others: parameters besides `seed` that are no settings, as name=(type[, least value[, largest value]]).
         Raises TypeError or ValueError that names the parameter and what it accepts.
         """
@@ -51,7 +52,8 @@ class Parameters:
         if isinstance(experiment, type):
             others["preset"] = (str,)
         given = {name: self.namespace[name] for name in self.names if name in self.namespace}
-        known = sorted({*others, *(field.name for field in fields(experiment))})
+        settings = () if experiment is None else fields(experiment)
+        known = sorted({*others, *(field.name for field in settings)})
         for name, value in given.items():
             if name not in known:
                 close = [ELSEWHERE.get(name), *difflib.get_close_matches(name, known, n=1)]
@@ -65,6 +67,8 @@ class Parameters:
             if not fits or (bounds and value < bounds[0]) or (bounds[1:] and value > bounds[1]):
                 limits = (f"{words} {bound}" for words, bound in zip(("at least", "at most"), bounds, strict=False))
                 raise TypeError(f"{name} is {value!r}; it must be {', '.join((kind.__name__, *limits))}")
+        if experiment is None:
+            return None
         if isinstance(experiment, type):
             experiment = experiment.preset(given["preset"])
         experiment = experiment.replace(**{name: value for name, value in given.items() if name not in others})

@@ -74,7 +74,7 @@ def findings(by_table: Mapping[str, Runs], ours: Mapping[str, Runs]) -> Markdown
             coarse = any(r.precision != "fp32" for n in older for r in by_table[n])
             lines.append(
                 f"The runs by Table 12 on {' and '.join(older)} are older than three corrections of ours"
-                f"{', and not in fp32' * coarse}: the scoreboard does not judge them."
+                f"{', and not in fp32' * coarse}: no verdict rests on them."
             )
     without = change("LSST", pretrain_epochs=0)
     if without and without.mean < 0:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..experiments.waves.experiment import SHORT
 from ..lab.runs import Runs
 from . import counts
 from .ladder import CELLS, Mark, of_setting
@@ -37,6 +38,18 @@ def _uea(preset: str, metric: str, dataset: str, **changes) -> Setting:
 
 SERIES = {"n_train": 32_000}
 FINDINGS = (
+    Finding(
+        id="later", title="Start the clock later, and a model that rotates does not notice.",
+        sentence="One whose times are added as sines and cosines errs several times as much.",
+        axis="squared error on waves", chapter="00_fifteen_minutes", lab="waves",
+        marks=(
+            ("ours", "rotated", _of("waves", "page", "mse", **SHORT)),
+            ("ours", "rotated, 20 later", _of("waves", "page", "mse_later20", **SHORT)),
+            ("rival", "added", _of("waves", "page", "mse", encoding="absolute", **SHORT)),
+            ("rival", "added, 20 later", _of("waves", "page", "mse_later20", encoding="absolute", **SHORT)),
+            ("best", "best possible", _of("waves", "page", "mse_best", **SHORT)),
+        ),
+    ),
     Finding(
         id="unit", title="The unit of time is part of the model.",
         sentence="With neighbouring samples one unit apart, a small model finds sines that it loses when the whole "
@@ -94,7 +107,7 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="minirocket", title="Fixed convolutions and a linear classifier are a hard opponent.",
+        id="minirocket", title="MiniRocket, fixed convolutions and a linear classifier, is a hard opponent.",
         sentence="On Epilepsy MiniRocket names every case right, and RoMAE does not.",
         axis="accuracy on Epilepsy", chapter="09_uea", lab="uea", better="higher",
         marks=(
@@ -128,9 +141,17 @@ FINDINGS = (
 
 ANY_NUMBER = Finding(  # its marks are ratios of two metrics: `any_number`
     id="any-number", title="One model serves few observations and many, if it was trained with few and many.",
-        sentence="Its twin that always saw thirty points fails with twelve, and with sixty.",
-    axis="error on spirals, times the best possible", marks=(), chapter="02_model", lab="spirals",
+    sentence="Its twin that always saw thirty points fails with twelve, and with sixty.",
+    axis="error on spirals, times the best possible", marks=(), chapter="05_spirals", lab="spirals",
 )
+
+
+def found(root: Path | None = None) -> list[tuple[Finding, tuple[Mark, ...]]]:
+    """The findings whose records are there, with their marks, the strongest first."""
+    runs = Runs.load(root)
+    everything = [(finding, marks_of(finding, runs)) for finding in FINDINGS]
+    everything.insert(2, (ANY_NUMBER, any_number(root)))
+    return [(finding, marks) for finding, marks in everything if marks]
 
 
 def marks_of(finding: Finding, runs: Runs) -> tuple[Mark, ...]:
@@ -150,11 +171,11 @@ def marks_of(finding: Finding, runs: Runs) -> tuple[Mark, ...]:
 
 def any_number(root: Path | None = None) -> tuple[Mark, ...]:
     """One model for few points and many: its error over the best possible, and that of one that always saw thirty."""
-    if not (found := counts.finding(root)):
+    if not (measured := counts.finding(root)):
         return ()
-    few, many = found["few"], found["many"]
+    few, many = measured["few"], measured["many"]
     return (
-        Mark("best", "best possible", 1.0), Mark("ours", "any number, at worst", found["most"]),
-        Mark("ours", f"thirty, with {few}", found["fixed_few"]),
-        Mark("ours", f"thirty, with {many}", found["fixed_many"]),
+        Mark("best", "best possible", 1.0), Mark("ours", "any number, at worst", measured["most"]),
+        Mark("ours", f"thirty, with {few}", measured["fixed_few"]),
+        Mark("ours", f"thirty, with {many}", measured["fixed_many"]),
     )

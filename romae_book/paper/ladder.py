@@ -61,10 +61,15 @@ class Step:
         return f"{run} of {whole} {self.statement.kinds}" if 0 < run < whole else ""
 
     @property
+    def held(self) -> bool:
+        return self.verdict.startswith("reproduced")
+
+    @property
     def note(self) -> str:
         """What the verdict adds in a few words."""
-        words = ["by construction"] * self.statement.by_construction
-        return ", ".join(words + [self.pieces] * bool(self.pieces)) if self.verdict == "reproduced" else ""
+        words = ["by construction"] * self.statement.by_construction + [self.pieces] * bool(self.pieces)
+        words = words if self.verdict == "reproduced" else []
+        return ", ".join(words + [self.statement.aside] * bool(self.statement.aside and self.held))
 
 
 def ladder(root: Path | None = None) -> list[Step]:
@@ -225,7 +230,7 @@ def comparison_words(step: Step, comparison: Comparison) -> str:
         shown = _ends(f"{end:.1f}" for end in sorted(share(end) for end in ends))
         return f"{name}{share(gap.value):.1f} % {'less' if sign > 0 else 'more'}{shown}{n}"
     shown = _ends(two_digits(math.exp(end)) for end in sorted(sign * end for end in ends))
-    return f"{name}{two_digits(math.exp(abs(gap.value)))} times {'less' if sign > 0 else 'more'}{shown}{n}"
+    return f"{name}{two_digits(math.exp(abs(gap.value)))} times {step.statement.words[sign < 0]}{shown}{n}"
 
 
 def _ends(words: Iterable[str]) -> str:

@@ -36,11 +36,18 @@ class Row:
         return self.runs.summary(self.claim.metric) if self.runs else None
 
     @property
+    def made(self) -> str:
+        """What repeats the runs."""
+        return command_of(run.planned for run in self.runs) if self.runs else ""
+
+    @property
+    def wished(self) -> str:
+        """What would make runs of the paper's protocol, where there are none."""
+        return "" if self.tier == "paper" or self.claim.quoted else planned_command(self.claim)
+
+    @property
     def command(self) -> str:
-        """What repeats the runs, or would make those of the paper's protocol."""
-        made = command_of(run.planned for run in self.runs) if self.runs else ""
-        wished = "" if self.tier == "paper" or self.claim.quoted else planned_command(self.claim)
-        return "\n".join(command for command in (made, wished) if command)
+        return "\n".join(command for command in (self.made, self.wished) if command)
 
 
 def rows(root: Path | None = None, only: Sequence[str] | None = None) -> list[Row]:
@@ -108,7 +115,8 @@ def cell_name(claim: Claim) -> str:
 
 
 def our_text(summary: Summary | None, claim: Claim) -> str:
-    """Mean, interval and n; the runs themselves where they are few and the interval ends at an impossible error."""
+    """Mean, interval and n; the runs themselves where they are few and the interval ends at an impossible error. The
+    interval is by the known standard error where there is one, as in the verdict."""
     if summary is None:
         return ""
     if summary.scattered:
@@ -116,12 +124,18 @@ def our_text(summary: Summary | None, claim: Claim) -> str:
         each = replace(summary, values=tuple(value / scale for value in summary.values)).each
         mean = replace(summary, low=None, high=None)
         return f"{claim.show_ours(mean)} (single runs {each}), n = {summary.n}"
+    if claim.is_count:
+        return claim.show_ours(summary)
+    if summary.n >= LEAST and len(set(summary.values)) == 1:  # no interval: equal by chance, or bounded
+        return f"{claim.show_ours(replace(summary, low=None, high=None))} in each of {summary.n} runs"
+    if claim.known and (ends := Estimate.of(summary.values, claim.known).interval):
+        summary = replace(summary, low=ends[0], high=ends[1])
     return f"{claim.show_ours(summary)}, n = {summary.n}"
 
 
 def ratio(row: Row) -> str:
-    """Ours over the paper's, with the uncertainty of both; of a score the difference in points. "" where there is no
-    run of the paper's protocol, or nothing to divide by."""
+    """Ours over the paper's, of an error by geometric means, with the uncertainty of both; of a score the difference
+    in points. "" where there is no run of the paper's protocol, or nothing to divide by."""
     claim = row.claim
     values = row.ours.values if row.tier == "paper" else ()
     if not values or claim.value is None or claim.is_count or min(values) <= 0:

@@ -46,7 +46,7 @@ CLAIMS = (
         "App. B.3", "Extrapolation",
         dict(experiment="spirals", metric="rmse_authors_beyond", source="N", better="equal", **TEXT_RECIPE,
              note="sqrt(SSE) / 100 over 45 hidden points among the 75 and the five next, as the authors' notebook "
-             "computes it; the 45 alone give 0.0966, so that the five make up 89 % of the squared error"),
+             "computes it; in that notebook the five make 89 % of the squared error"),
         (("RMSE", {}),),
         (("spirals, stored notebook", {}, "0.2850"),),
     ),

@@ -1,7 +1,7 @@
 """Read columns of numbers, times and names from the forms in which people keep them."""
 
 import sys
-from datetime import UTC, date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def read_times(name: str, times: Any) -> np.ndarray:
 
     Raises ValueError for entries that are missing or no time, and for other shapes.
     """
-    times = array(name, times)
+    times = read_text(name, array(name, times))
     if times.ndim != 1:
         raise ValueError(f"{name} has shape {times.shape}; times are one-dimensional")
     if (lost := is_missing(times)).any():
@@ -96,13 +96,26 @@ def read_times(name: str, times: Any) -> np.ndarray:
         if np.datetime_data(times.dtype)[0] in ("Y", "M"):
             raise ValueError(f"{name} are in months or years, of no fixed length")
         return times / np.timedelta64(1, "s")
-    for row, time in enumerate(times.tolist()):
-        if isinstance(time, str):
-            raise ValueError(
-                f"{name} of row {row} is {time!r}; it must be a number or a date "
-                "(pandas.to_datetime makes dates of text)"
-            )
     return times if times.dtype.kind == "M" else read_numbers(name, times)
+
+
+def read_text(name: str, times: np.ndarray) -> np.ndarray:
+    """Return times with dates for text, which must be that of ISO 8601."""
+    if times.dtype.kind not in "OSU":
+        return times
+    items = times.ravel().tolist()
+    for row, item in enumerate(items):
+        if isinstance(item, str | bytes):
+            try:
+                items[row] = datetime.fromisoformat(item)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"{name} of row {row} is {item!r}; it must be a number or a date, "
+                    "as text such as 2024-01-31 or 2024-01-31T12:00:00Z"
+                ) from None
+    found = np.empty(len(items), dtype=object)
+    found[:] = items
+    return found.reshape(times.shape)
 
 
 def _utc(moment: Any) -> np.datetime64:
@@ -135,7 +148,7 @@ def has_zone(times: Any) -> bool:
     kind = getattr(times, "dtype", getattr(times, "type", None))
     if getattr(kind, "tz", None) or getattr(kind, "time_zone", None):
         return True  # pandas and pyarrow, polars
-    times = array("times", times)
+    times = read_text("times", array("times", times))
     return times.dtype == object and any(getattr(t, "tzinfo", None) for t in times.flat)
 
 

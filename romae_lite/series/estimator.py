@@ -193,7 +193,7 @@ class Estimator(BaseEstimator):
         for name, value in self.report_.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"its report says {name} {value}")
-        for i, entry in enumerate(self.history_):
+        for i, entry in enumerate(getattr(self, "history_", [])):
             checks.kind(f"history_[{i}]", entry, dict)
         if type(model) is not cls.MODEL:
             raise ValueError(f"its model is a {type(model).__name__}")

@@ -1,124 +1,272 @@
-"""Fill one series with no training: `fill(times, values, at)`."""
+"""Fill one series with no training.
+
+The network corrects straight lines. What a straight line between the two neighbours
+would say is its zero, and how wrong such lines are at the points of the series, each
+left out in turn, is its unit. So its answer has the units and the origin of the series,
+and where it has nothing to add it draws the lines.
+
+    fill          numbers, dates, gaps; complains
+    fill_arrays   one series, clean float64
+    fill_each     many of them, in windows of 96, a few at a time
+    look, answer  what the network reads of a batch of windows, and what it says
+
+Shapes: B windows, N points seen, M places asked.
+"""
 
 import functools
-import math
+import itertools
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from .. import checks
-from ..model import RoMAE, interpolate, split_mean_variance
-from ..tokens import Tokens
+from ..masking import split
+from ..model import RoMAE, device_of, split_mean_variance
+from ..tokens import Tokens, to_device
 from ..zoo import load
 from .columns import check_dates, check_zone, has_zone, read_numbers, to_seconds
 
-SEEN = (3, 60)  # points that a series of the training has, at least and at most
-ASKED = 24  # questions about it, at most
-STRIDE = SEEN[1] // 3  # of a long series each window answers for its middle third
+LEAST = 3  # points: lines are tried out at those that have two neighbours
+WINDOW = 96  # points that the network sees; of a long series, a third apart
+INPUTS = 7  # numbers that it reads of each: `look`
+FLOOR = 0.3  # deviation at least, in steps of rounded values
+TOGETHER = 32  # windows
 
 
 def fill(
     times: ArrayLike, values: ArrayLike, at: ArrayLike | None = None, *,
-    model: RoMAE | None = None,
+    error: ArrayLike | None = None, model: RoMAE | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Estimate what would be measured at other times. Nothing is trained.
 
-    Times are divided by their median gap and values standardised, so that units and
-    origins do not matter. The model has seen 3 to 60 points of each series in training:
-    a longer series is read in windows of 60, each of which answers for its middle.
-
-    Parameters
-    ----------
-    times : array_like, (N,)
-        Numbers or dates, in any order.
-    values : array_like, (N,)
-        Numbers; NaN and None are gaps, and at least three are none.
-    at : array_like, (M,), optional
-        Times to ask for. None: all of `times`. The model has practised up to a tenth
-        of the span outside.
-    model : RoMAE, optional
-        Another one of the same kind. None: the "filler" that comes with the package.
-
-    Returns
-    -------
-    mean, deviation : array of float64, (M,)
-        In the units of `values`.
-
-    Warns
-    -----
-    UserWarning
-        For times further outside.
-
-    Raises
-    ------
-    TypeError
-        If one of `at` and `times` has dates and the other numbers, or if `times` have
-        a time zone and `at` has none.
-    ValueError
-        For what is no number, and for series that cannot be filled.
+    The arrays' half of `filling.fill`: times (N,) are numbers or dates, in any order;
+    NaN and None among values (N,) and errors (N,) are gaps and unknown ones; at (M,),
+    None for all of `times`. Measurements at one time are averaged.
     """
     checks.kind("model", model, RoMAE | None)
-    t, y, at = _read(times, values, at)
-    far = (t[-1] - t[0]) / 10
-    if outside := int(((at < t[0] - far) | (at > t[-1] + far)).sum()):
+    t, y, e, at = _read(times, values, error, at)
+    far = (t.max() - t.min()) / 2
+    if outside := int(((at < t.min() - far) | (at > t.max() + far)).sum()):
         warnings.warn(
-            f"{outside} of {len(at)} times lie further outside the series than a tenth "
-            "of its length: neither mean nor band can be trusted there",
-            stacklevel=2,
+            f"{outside} of {len(at)} times lie further outside the series than half "
+            "its length: neither mean nor band can be trusted there",
+            stacklevel=3,  # through `filling.fill`
         )
-    model = _filler() if model is None else model
-    out = np.empty((2, len(at)))
-    nearest = np.searchsorted((t[1:] + t[:-1]) / 2, at)  # index of the seen point
-    for start, first, last in windows(len(t)):
-        asked = (nearest >= first) & (nearest < last)
-        if asked.any():
-            seen = slice(start, start + SEEN[1])
-            # a flat window has no spread to be measured in
-            flat = np.ptp(y[seen]) <= 1e-12 * np.abs(y[seen]).max()
-            spread = y.std() if flat else None
-            out[:, asked] = answers(model, t[seen], y[seen], at[asked], spread)
-    return out[0], out[1]
+    return fill_arrays(t, y, at, e, model)
+
+
+def fill_arrays(
+    times: np.ndarray, values: np.ndarray, at: np.ndarray,
+    errors: np.ndarray | None = None, model: RoMAE | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`fill` of float64 arrays without gaps, unchecked: mean and deviation (M,).
+
+    errors: NaN or 0 where unknown.
+    """
+    return fill_each([(times, values, at, errors)], model)[0]
+
+
+def fill_each(
+    series: list[tuple], model: RoMAE | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """`fill_arrays` of many series, each (times, values, at, errors or None).
+
+    Windows of the same length go through the network together.
+    """
+    model, answers, jobs = model or _filler(), [], []
+    for times, values, at, errors in series:
+        t, y, e = merge(times, values, errors)
+        answers.append(np.empty((2, len(at))))
+        nearest = np.searchsorted((t[1:] + t[:-1]) / 2, at)  # index of the seen point
+        for start, first, last in windows(len(t)):
+            asked = np.flatnonzero((nearest >= first) & (nearest < last))
+            seen = slice(start, start + WINDOW)
+            window = t[seen], y[seen], at[asked], e[seen], np.std(values)
+            if len(asked):
+                jobs.append((answers[-1], asked, window))
+    alike = lambda job: len(job[2][0])  # noqa: E731
+    jobs.sort(key=lambda job: (alike(job), len(job[1])))
+    for group in (list(found) for _, found in itertools.groupby(jobs, alike)):
+        for k in range(0, len(group), TOGETHER):
+            part = group[k : k + TOGETHER]
+            t, y, at, e, spread = zip(*(window for *_, window in part), strict=True)
+            most = len(at[-1])
+            at = [np.pad(a, (0, most - len(a)), mode="edge") for a in at]
+            stacked = (torch.from_numpy(np.stack(x)) for x in (t, y, at, e, spread))
+            with torch.inference_mode():
+                found = torch.stack(predict(model, look(*stacked))).numpy()
+            for i, (out, asked, _) in enumerate(part):
+                out[:, asked] = found[:, i, : len(asked)]
+    for out, (_, values, *_) in zip(answers, series, strict=True):
+        out[1] = np.maximum(out[1], FLOOR * smallest_step(values))
+    return [(mean, deviation) for mean, deviation in answers]
+
+
+def merge(times, values, errors=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sort by time, averaging what was measured at one time: times, values, errors.
+
+    An error of 0 is an unknown one.
+    """
+    t, place, count = np.unique(times, return_inverse=True, return_counts=True)
+    y = np.bincount(place, values) / count
+    if errors is None:
+        return t, y, np.zeros(len(t))
+    variance = np.bincount(place, np.square(errors)) / count**2  # of the average
+    return t, y, np.nan_to_num(np.sqrt(variance))
 
 
 def windows(count: int) -> list[tuple[int, int, int]]:
-    """Cut a series of `count` points into windows of 60: where each starts, and the
+    """Cut a series of `count` points into windows of 96: where each starts, and the
     points, from first to before last, around which it answers."""
-    if count <= SEEN[1]:
+    if count <= WINDOW:
         return [(0, 0, count)]
-    starts = [*range(0, count - SEEN[1], STRIDE), count - SEEN[1]]
-    edges = [0, *(start + STRIDE for start in starts[1:]), count]
+    stride = WINDOW // 3
+    starts = [*range(0, count - WINDOW, stride), count - WINDOW]
+    edges = [0, *(start + stride for start in starts[1:]), count]
     return [(start, edges[i], edges[i + 1]) for i, start in enumerate(starts)]
 
 
-def answers(
-    model: RoMAE, t: np.ndarray, y: np.ndarray, at: np.ndarray,
-    spread: float | None = None,
-) -> np.ndarray:
-    """Return mean and standard deviation (2, M) at `at` (M,), from points t, y (N,)
-    in order of time: what the page computes as well.
+def smallest_step(values: np.ndarray) -> float:
+    """Smallest difference of two values, where values repeat: they are rounded to it.
 
-    Places are asked in heaps of at most 24 that each span the whole range, as in
-    training. spread: what values are divided by; None: their own deviation.
+    0 where none repeats. Differences in the last digits of float64 count as none.
     """
-    unit, middle = float(np.median(np.diff(np.unique(t)))), (t[0] + t[-1]) / 2
-    centre, spread = y.mean(), spread or y.std()
-    seen = Tokens(
-        values=((y - centre) / spread)[None, :, None],
-        positions=((t - middle) / unit)[None, :, None],
+    steps = np.diff(np.sort(values))
+    same = steps <= 1e-9 * np.abs(values).max()
+    return float(steps[~same].min()) if same.any() and not same.all() else 0.0
+
+
+# The network
+# ----------------------------------------------------------------------------
+
+
+class View(NamedTuple):
+    """What the network reads of B windows, and the zero and unit of its answers."""
+
+    points: Tensor  # (B, N, 7)
+    positions: Tensor  # (B, N, 2)
+    places: Tensor  # (B, M, 2)
+    line: Tensor  # (B, M)
+    unit: Tensor  # (B, M)
+
+
+def look(
+    t: Tensor, y: Tensor, at: Tensor, error: Tensor, spread: Tensor | None = None
+) -> View:
+    """Describe windows to the network.
+
+    t, y (B, N) float64, times rising; at (B, M); error (B, N), 0 where unknown; spread
+    (B,): the scale of a window whose values are all equal. Positions are the time, in
+    median gaps, and the index.
+    """
+    n, gap = t.shape[1], t.diff(dim=1)  # (B, N - 1)
+    tick = gap.median(dim=1, keepdim=True).values
+    centre, deviation = y.mean(1, keepdim=True), y.std(1, keepdim=True, correction=0)
+    if spread is not None:
+        flat = deviation <= 1e-12 * y.abs().amax(1, keepdim=True)
+        deviation = torch.where(flat, spread[:, None], deviation)
+    # Lines past each point that has two neighbours. By Brownian motion their errors
+    # grow as the square root of a bridge's width; smooth curves and noise differ, so
+    # half of that, in the logarithm, is a compromise.
+    before, after = gap[:, :-1], gap[:, 1:]
+    past = (y[:, :-2] * after + y[:, 2:] * before) / (before + after)
+    width = before * after / (before + after)
+    typical = width.log().mean(1, keepdim=True).exp()
+    wrong = (y[:, 1:-1] - past) / growth(width, typical)
+    scale = 1.25 * wrong.abs().mean(1, keepdim=True)  # a normal's deviation
+    scale = torch.maximum(scale, 1e-4 * deviation)  # (B, 1)
+    ends = torch.zeros_like(y[:, :1])
+    wrong = torch.cat((ends, wrong, ends), dim=1)  # (B, N)
+    known = (error > 0).double()
+    left, right = torch.cat((gap[:, :1], gap), 1), torch.cat((gap, gap[:, -1:]), 1)
+    points = [
+        (y - centre) / deviation,  # its value
+        torch.asinh(wrong / scale),  # how wrong a line past it is
+        half_log(left / tick),  # the gaps to either side
+        half_log(right / tick),
+        half_log(scale / deviation).expand_as(y),  # how wrong lines are in this window
+        known,
+        known * half_log(error / scale),  # how large the error of the measurement is
+    ]
+    # The places: beyond the ends the line stays at the last value, and its error
+    # grows with the distance as it does with a bridge's width.
+    i = torch.searchsorted(t.contiguous(), at.contiguous()).clamp(1, n - 1)
+    (t0, t1), (y0, y1) = ((x.gather(1, i - 1), x.gather(1, i)) for x in (t, y))
+    share = (at - t0) / (t1 - t0)
+    inside = share.clamp(0, 1)
+    width = (t1 - t0) * inside * (1 - inside)
+    early, late = (t0 - at).clamp(min=0), (at - t1).clamp(min=0)
+    width = width + early + late
+    # far away the index goes on as a logarithm: the time alone would turn too often
+    index = i - 1 + inside + 4 * torch.asinh((late - early) / tick / 4)
+    middle = (t[:, :1] + t[:, -1:]) / 2
+    order = torch.arange(n, dtype=torch.float64).expand_as(t)
+    return View(
+        points=torch.stack(points, dim=-1),
+        positions=torch.stack(((t - middle) / tick, order - (n - 1) / 2), dim=-1),
+        places=torch.stack(((at - middle) / tick, index - (n - 1) / 2), dim=-1),
+        line=y0 + inside * (y1 - y0),
+        unit=scale * growth(width, typical),
     )
-    heaps, out = math.ceil(len(at) / ASKED), np.empty((2, len(at)))
-    for i in range(heaps):
-        places = torch.from_numpy((at[i::heaps] - middle) / unit)[:, None]
-        answer = interpolate(model, seen, places)[0].double()
-        mean, log_variance = (a[:, 0].numpy() for a in split_mean_variance(answer))
-        out[:, i::heaps] = mean * spread + centre, np.exp(log_variance / 2) * spread
-    return out
 
 
-def _read(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return points sorted by time, without gaps, and the places that are asked."""
+def growth(width: Tensor, typical: Tensor) -> Tensor:
+    """How much larger than typical an error is expected to be across this width."""
+    return (width / typical).clamp(0.03, 300) ** 0.25
+
+
+def half_log(ratio: Tensor) -> Tensor:
+    return ratio.clamp(1e-4, 1e4).log() / 2
+
+
+def answer(model: RoMAE, view: View) -> tuple[Tensor, Tensor]:
+    """Ask the network: by how many units a measurement is expected off the line, and
+    the logarithm of its variance in squared units, (B, M) float64 each (on an MPS GPU
+    float32), on the model's device."""
+    places = view.places
+    n, m = view.points.shape[1], places.shape[1]
+    tokens = Tokens(
+        values=torch.nn.functional.pad(view.points, (0, 0, 0, m)),  # (B, N + M, 7)
+        positions=torch.cat((view.positions, places), dim=1),  # (B, N + M, 2)
+    )
+    hidden = (torch.arange(n + m) >= n).expand(len(places), -1)
+    where, device = split(hidden, tokens.real), device_of(model)
+    # (B, M, 14): the first counts
+    off, log_variance = split_mean_variance(model(tokens.to(device), where.to(device)))
+    found = off[..., 0], log_variance[..., 0]
+    return found if device.type == "mps" else (found[0].double(), found[1].double())
+
+
+def predict(model: RoMAE, view: View) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of a measurement, in the units of the values, (B, M)."""
+    off, log_variance = (x.cpu() for x in answer(model, view))
+    return view.line + view.unit * off, view.unit * (log_variance / 2).exp()
+
+
+def filling_loss(
+    model: RoMAE, view: View, mean: Tensor, variance: Tensor | float = 0.0
+) -> Tensor:
+    """Expected negative log-likelihood in nats, less what the units add to it.
+
+    mean, variance (B, M): of what is measured there; of one measurement, that and 0.
+    Beyond four deviations the square becomes a logarithm: without it a few jumps and
+    outliers make up the gradient.
+    """
+    off, log_variance = answer(model, view)
+    aim, spread = (mean - view.line) / view.unit, variance / view.unit**2
+    aim, spread = to_device(aim, off.device), to_device(spread, off.device)
+    square = (aim - off) ** 2 + spread
+    square = square * (-log_variance).exp()
+    tail = 16 * (1 + (square.clamp(min=16) / 16).log())
+    return 0.5 * (torch.where(square < 16, square, tail) + log_variance).mean()
+
+
+def _read(times, values, error, at) -> tuple[np.ndarray, ...]:
+    """Return times, values and errors without gaps, and the places that are asked."""
     zoned, places = has_zone(times), times if at is None else at
     times, at = checks.array("times", times), checks.array("at", places)
     if not at.size:
@@ -128,25 +276,28 @@ def _read(times, values, at) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         times, at = times - times.flat[0], at - times.flat[0]
     t, dates = to_seconds("times", times)
     y = read_numbers("values", values)
+    e = np.zeros_like(y) if error is None else read_numbers("error", error)
     if y.ndim != 1:
         raise ValueError(f"values has shape {y.shape}; it must be one series, (N,)")
-    if len(t) != len(y):
-        raise ValueError(f"times has {len(t)} entries, values has {len(y)}")
+    for name, other in (("times", t), ("error", e)):
+        if other.shape != y.shape:
+            raise ValueError(f"{name} has {len(other)} entries, values has {len(y)}")
+    if (e < 0).any():
+        row = int((e < 0).argmax())
+        raise ValueError(f"error is {e[row]:g} in row {row}; it must be 0 or more")
     at, asked_dates = to_seconds("at", at)
     check_dates("at", asked_dates, "times", dates)
     check_zone("at", places, "times", zoned)
     if dates and len(t):
         t, at = t - t.min(), at - t.min()
     real = ~np.isnan(y)
-    t, y = t[real], y[real]
-    order = np.argsort(t, kind="stable")
-    t, y = t[order], y[order]
-    if (count := len(np.unique(t))) < SEEN[0]:
+    t, y, e = t[real], y[real], e[real]
+    if (count := len(np.unique(t))) < LEAST:
         found = f"{count} measurements at different times"
-        raise ValueError(f"values has {found}; at least {SEEN[0]} are needed")
+        raise ValueError(f"values has {found}; at least {LEAST} are needed")
     if y.min() == y.max():
         raise ValueError(f"values are all {y[0]:g}, which gives no scale")
-    return t, y, at
+    return t, y, e, at
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from .. import checks
 from ..rope import frequencies
 from .columns import check_dates, check_zone, read_numbers, to_seconds
 
+LARGEST = 1e150  # of a number that is read: its square is a number still
 POSITIVE = checks.real(lambda v: v > 0, "be positive")
 Series = list[tuple[Tensor, Tensor]]  # of each: values (N, P) and positions (N, D)
 
@@ -61,13 +62,14 @@ class Scale:
         checks.each(vars(self), unit=POSITIVE, dates=checks.a(bool | None))
         wide = (len(self.channels), *np.shape(self.mean)[1:])
         for name, shape, low in (
-            ("start", (len(self.ids),), -np.inf),
-            ("mean", wide, -np.inf),
+            ("start", (len(self.ids),), -LARGEST),
+            ("mean", wide, -LARGEST),
             ("deviation", wide, 0),
         ):
             numbers = read_numbers(name, getattr(self, name))
-            if numbers.shape != shape or not (numbers > low).all():
-                what = f"have shape {shape} and lie above {low}"
+            inside = (low < numbers) & (numbers < LARGEST)
+            if numbers.shape != shape or not inside.all():
+                what = f"have shape {shape} and lie in ({low}, {LARGEST:g})"
                 raise ValueError(f"{name} is {numbers.tolist()}; it must {what}")
             object.__setattr__(self, name, numbers)
 
@@ -272,6 +274,23 @@ def neighbours(series: Sequence[np.ndarray]) -> np.ndarray:
     """Return the distances between neighbouring different times of all series."""
     gaps = [np.diff(np.unique(one)) for one in series]
     return np.concatenate([np.empty(0), *gaps])
+
+
+LENGTHS = {  # in seconds
+    "year": 31_557_600, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60,
+    "second": 1, "millisecond": 1e-3, "microsecond": 1e-6, "nanosecond": 1e-9,
+}
+
+
+def duration(seconds: float) -> str:
+    """Put a length of time into words: 604800 is a week."""
+    counts = {name: seconds / length for name, length in LENGTHS.items()}
+    whole = [n for n, c in counts.items() if 0.5 < c < 400 and abs(c - round(c)) < 1e-6]
+    large = [n for n, c in counts.items() if c >= 1 and n != "week"] or ["nanosecond"]
+    name = (whole or large)[0]
+    if f"{counts[name]:.3g}" == "1":
+        return f"an {name}" if name == "hour" else f"a {name}"
+    return f"{counts[name]:.3g} {name}s"
 
 
 def typical_gap(series: Sequence[np.ndarray]) -> float:

@@ -21,7 +21,7 @@ from romae_book.paper.encodings import (
     side,
 )
 
-from .templates import render
+from .templates import render_records
 
 METRICS = {
     "mse_noisy": "mean squared error to the noisy values", "mse": "mean squared error", "accuracy": "accuracy",
@@ -45,7 +45,7 @@ def encodings_html() -> str:
     recorded = Recorded()
     found = [(arm, arm.summary(recorded)) for arm in arms()]
     todo = list(missing())
-    return render(
+    return render_records(
         "encodings.html", done=sum(s is not None and s.n == SEEDS for _, s in found), arms=len(found), seeds=SEEDS,
         todo=len(todo),
         verdicts=[(title, *words) for title, group in _tasks(found) if (words := verdict(group, recorded))],

@@ -26,7 +26,7 @@ from romae_book.paper.claims import CLAIMS, SUBJECTS
 from romae_lite.training import NUMERICS
 
 from .deviations import DEVIATIONS, read
-from .templates import render
+from .templates import render, render_records
 
 METRICS = 6  # that a table of runs has columns for
 LISTED = 40  # metrics whose means are listed below it
@@ -73,7 +73,6 @@ def lab_record(name: str, dropped: str = "") -> list[Section]:
     cls, loaded = experiment(name), load_all(experiment=name)
     tables = [run_table(group) for group in by_tier(Runs(loaded.records))]
     kept, ablations = ([t for t in tables if (t.tier == "ablation") is which] for which in (False, True))
-    problems = [(problem.path.name, problem.reason) for problem in loaded.problems]
     common = {
         "changed": any(not run.committed for run in loaded.records), "meanings": cls.meanings,
         "older": any(run.numerics != NUMERICS for run in loaded.records),
@@ -81,10 +80,10 @@ def lab_record(name: str, dropped: str = "") -> list[Section]:
     found = [
         Section("asked", "What was asked", purpose(cls), render("lab_claims.html", **claims(name))),
         Section("settings", "Settings", "", render("lab_settings.html", sheets=sheets(name))),
-        Section("runs", "All runs", "", render("lab_runs.html", tables=kept, problems=problems, **common)),
+        Section("runs", "All runs", "", render_records("lab_runs.html", experiment=name, tables=kept, **common)),
     ]
     if ablations:
-        html = render("lab_runs.html", tables=ablations, problems=[], **common | {"changed": False, "older": False})
+        html = render("lab_runs.html", tables=ablations, **common | {"changed": False, "older": False})
         found.append(Section("ablations", "Ablations", "", html))
     if dropped.strip():
         found.append(Section("dropped", "Tried and dropped", dropped))

@@ -13,23 +13,6 @@ from .data import TOP
 
 
 @figures.style()
-def error_by_scale(by_scale: Mapping[float, Sequence], best: float, zero: float) -> Figure:
-    """by_scale: records by the factor on the times. best, zero: errors of the best predictor and of predicting zero."""
-    fig, ax = plt.subplots(figsize=(6.4, 3.1))
-    values = {scale: [run.metrics["mse_clean"] for run in runs] for scale, runs in by_scale.items()}
-    for scale, several in values.items():
-        ax.plot([scale] * len(several), several, "o", color=COLOURS["blue"], mfc="none", ls="none")
-    ax.plot(list(values), list(map(np.mean, values.values())), color=COLOURS["blue"], label="RoMAE, mean over seeds")
-    ax.axhline(best, color=COLOURS["vermillion"], ls="--", lw=1.4, label="best possible")
-    ax.axhline(zero, color=INK, ls=":", lw=1, label="predicting zero")
-    ax.set(xscale="log", yscale="log", xlabel="factor on the times", ylabel="MSE to the clean curve")
-    ax.set_xticks(list(values), [f"× {scale:g}" for scale in values])
-    ax.minorticks_off()
-    ax.legend()
-    return fig
-
-
-@figures.style()
 def neighbours(rates: np.ndarray) -> Figure:
     """How far each pair can set the scores of two neighbours apart; rates in radians per unit."""
     fig, ax = plt.subplots(figsize=(6.4, 3.0))
@@ -42,8 +25,11 @@ def neighbours(rates: np.ndarray) -> Figure:
 
 @figures.style()
 def live_run(history: Sequence[Mapping], live: Mapping[str, float], baselines: Mapping[str, float],
-             scale: float) -> Figure:
-    """Left, the learning curve; right, errors at every frequency: live and baselines are metrics."""
+             scale: float, by_scale: Mapping[float, Sequence] | None = None) -> Figure:
+    """Left, the learning curve; right, errors at every frequency: live and baselines are metrics.
+
+    by_scale: records by the factor on the times, drawn thin behind.
+    """
     fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.2))
     blue, orange = COLOURS["blue"], COLOURS["vermillion"]
     for key, dash, label in (
@@ -54,8 +40,14 @@ def live_run(history: Sequence[Mapping], live: Mapping[str, float], baselines: M
     left.set(xlabel="step", ylabel="mean squared error", yscale="log")
     left.legend(fontsize=8.5)
     hertz = np.arange(TOP + 1)
+    for factor, runs in (by_scale or {}).items():
+        errors = [np.mean([run.metrics[f"mse_clean_{f}hz"] for run in runs]) for f in hertz]
+        right.plot(hertz, errors, color=COLOURS["grey"], lw=0.9)
+        if factor < 100:  # above, the curves lie upon one another
+            right.annotate(f"× {factor:g}", (hertz[-1], errors[-1]), xytext=(3, -3), textcoords="offset points",
+                           fontsize=7)
     for metrics, suffix, look in (
-        (live, "", {"color": blue, "ls": "-", "label": f"RoMAE, live, × {scale:g}"}),
+        (live, "", {"color": blue, "ls": "-", "label": f"this run, × {scale:g}"}),
         (baselines, "_harmonic", {"color": orange, "ls": "--", "label": "best possible"}),
         (baselines, "_zero", {"color": INK, "ls": ":", "lw": 1, "label": "predicting zero"}),
     ):

@@ -6,6 +6,7 @@ Every point is a token, (deviation, stated error, and four numbers of the whole 
 import hashlib
 import inspect
 import io
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,6 +30,12 @@ from .data import Curves
 
 PERIODIC = ("eros1", "asas", "rr_lyrae")
 FOLDS = 5
+PROTOCOLS = (  # survey, what is tested on, RoMAE's settings there
+    ("eros1", "official", {"period": True}),
+    ("asas", "folds", {"period": True, "most": 96, "epochs": 24, "pretrain_epochs": 24}),
+    ("spcc", "random", {}), ("spcc", "official", {}), ("mallorn", "folds", {}),
+)
+METHODS = ("romae", "trees", "minirocket", "sampling", "largest")
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
 
 
@@ -46,19 +53,21 @@ class LightCurves(Classification):
     axes = 2  # band and time
     tiers = {"best": "own", "quick": "smoke"}
     shaping = frozenset()
+    variants = frozenset({"survey", "tested_on", "method"})
     campaign = tuple(
-        ("best", seeds, {"survey": survey, "tested_on": protocol} | more)
-        for survey, protocol, seeds in (
-            ("eros1", "official", 5), ("spcc", "random", 5), ("spcc", "official", 5), ("mallorn", "folds", 5),
-            ("asas", "folds", 5),
-        )
-        for more in ({}, {"pretrain_epochs": 0})
+        ("best", 5, {"survey": survey, "tested_on": tested_on} | more)
+        for survey, tested_on, ours in PROTOCOLS
+        for more in (*({"method": method} for method in METHODS[1:]), ours | {"pretrain_epochs": 0}, ours)
     )
 
     survey: str = setting("eros1", "which light curves", choices=tuple(surveys.SURVEYS))
     tested_on: str = setting(
         "official", "what is tested on: the official split, a fifth (the fold is the seed's), or all but random ones",
         choices=("official", "folds", "random"),
+    )
+    method: str = setting(
+        "romae", "who answers: RoMAE; boosted trees on hand-made features; MiniRocket on interpolated curves; boosted "
+        "trees on the sampling, times and bands without values; the largest class", choices=METHODS,
     )
     labels: int | None = setting(None, "train on so many labels: of every class alike; None: all", low=2)
     information: str = setting(
@@ -77,6 +86,7 @@ class LightCurves(Classification):
     balance: float = setting(0.5, "classes are weighted by their share to the power of minus this", low=0, high=1)
     most: int = setting(512, "points of an object that are looked at, evenly chosen", low=8)
 
+    fast: bool = setting(True, "train in the fast form of the model (`romae_lite.fast`): half the time")
     encoder: str = setting("72x3x3x288", "size of the encoder")
     decoder: str = setting("72x3x1x288", "size of the decoder")
     pool: str = setting("mean", "what the head reads: [CLS], or the mean of all tokens", choices=("cls", "mean"))
@@ -110,7 +120,7 @@ class LightCurves(Classification):
 
     @property
     def classes(self) -> int:
-        return len(self.curves().classes)
+        return surveys.SURVEYS[self.survey].classes
 
     def curves(self) -> Curves:
         return surveys.load(self.survey)
@@ -169,12 +179,43 @@ class LightCurves(Classification):
         return _tokens(self.survey, self.information, self.period, self.position_scale, self.most)
 
     def training_set(self) -> int | None:
-        return None  # not known before the data are loaded
+        """Known for RoMAE alone, and not of MALLORN, whose folds differ in size."""
+        counts = {"eros1 official": 2332, "asas folds": 532, "spcc random": 801, "spcc official": 884}
+        return (self.labels or counts.get(f"{self.survey} {self.tested_on}")) if self.method == "romae" else None
+
+    def pretraining_set(self) -> int | None:
+        counts = {"eros1": 3641, "asas": 810, "spcc": 21_319, "mallorn": 3043}
+        return counts.get(self.survey) if self.method == "romae" and self.pretrain_on == "all" else None
 
     def pretrain_data(self, data: Splits, seed: int) -> Tokens:
         return self.tokens() if self.pretrain_on == "all" else data.train
 
     # Training -------------------------------------------------------------------------------------------------------
+
+    def build(self, seed: int) -> nn.Module:
+        return super().build(seed) if self.method == "romae" else Answers(np.zeros((1, self.classes)))
+
+    def train(self, data: Splits, seed: int, **options) -> tuple[nn.Module, list[dict]]:
+        if self.method == "romae":
+            return super().train(data, seed, **options)
+        begun = time.perf_counter()
+        model = Answers(self.opponent(data, seed))
+        return model, [{"step": 0, "seconds": round(time.perf_counter() - begun, 2), "tokens_per_second": 0.0}]
+
+    def opponent(self, data: Splits, seed: int) -> np.ndarray:
+        """Probabilities (n, K) of the test set by another method. The trees get the validation part as well once it has
+        chosen; the others, which choose nothing, get it at once."""
+        curves = self.curves()
+        train, test = (part.aux["index"].numpy() for part in (data.train, data.test))
+        train = np.concatenate((train, data.valid.aux["index"].numpy())) if self.labels is None else train
+        label = curves.label[train].astype(int)
+        if self.method == "largest":
+            return np.eye(self.classes)[np.full(len(test), np.bincount(label).argmax())]
+        if self.method == "minirocket":
+            return rivals.minirocket(curves.rows(train), curves.rows(test), seed)
+        table = hand_made(self.survey) if self.method == "trees" else sampled(self.survey)
+        group = curves.part[train] if self.survey == "mallorn" else None
+        return rivals.trees(table[train], label, table[test], self.classes, seed=seed, group=group)[0]
 
     def thinned(self, batch: Tokens, generator: torch.Generator) -> Tokens:
         """Some of the points of every object, with noise of its stated errors."""
@@ -209,47 +250,40 @@ class LightCurves(Classification):
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
+    def logits(self, model: nn.Module, tokens: Tokens, **options) -> Tensor:
+        return model.logits if isinstance(model, Answers) else super().logits(model, tokens, **options)
+
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         found = super().evaluate(model, tokens)
         return {"f1_macro": found["f1_macro"], "accuracy": found["accuracy"]}
 
     def examine(self, model: nn.Module, data: Splits) -> dict[str, float]:
-        """Average precision of every class, and the score once shares are counted to the power that validation likes
-        best: f1_macro_shifted, exponent."""
+        """Average precision of every class; of RoMAE also the score once shares are counted to the power that
+        validation likes best: f1_macro_shifted, exponent."""
         logits, label = self.logits(model, data.test), data.test.aux["label"].long().cpu()
-        valid, truth = self.logits(model, data.valid), data.valid.aux["label"].long().cpu()
-        share = torch.bincount(data.train.aux["label"].long(), minlength=self.classes).clamp(min=1).log()
-        powers = (-1.0, -0.5, 0.0, 0.5, 1.0)
-        scores = [self.score(valid + power * share, truth)["f1_macro"] for power in powers]
-        power = max(powers, key=lambda p: (scores[powers.index(p)], -abs(p)))
         names = [name.lower().replace(" ", "_") for name in self.curves().classes]
         found = {
             f"average_precision_{name}": average_precision(label.numpy() == k, logits.softmax(1)[:, k].numpy())
             for k, name in enumerate(names[:6])
         }
+        if isinstance(model, Answers):
+            return found
+        valid, truth = self.logits(model, data.valid), data.valid.aux["label"].long().cpu()
+        share = torch.bincount(data.train.aux["label"].long(), minlength=self.classes).clamp(min=1).log()
+        powers = (-1.0, -0.5, 0.0, 0.5, 1.0)
+        scores = [self.score(valid + power * share, truth)["f1_macro"] for power in powers]
+        power = max(powers, key=lambda p: (scores[powers.index(p)], -abs(p)))
         return found | {
             "f1_macro_shifted": self.score(logits + power * share, label)["f1_macro"], "exponent": power,
         }
 
-    def compare(self, data: Splits) -> dict[str, float]:
-        """On the same rows: the largest class, the sampling alone, and boosted trees on hand-made features, which get
-        the validation part as well once it has chosen."""
-        curves = self.curves()
-        index = [part.aux["index"].numpy() for part in data]
-        train, test = np.concatenate(index[:2]), index[2]
-        label, truth = curves.label[train].astype(int), curves.label[test]
-        group = curves.part[train] if self.survey == "mallorn" else None
-        largest = np.full(len(truth), np.bincount(label).argmax())
-        found = _scores("largest", truth, np.eye(self.classes)[largest])
-        for name, table in (("trees", hand_made(self.survey)), ("sampling", rivals.sampling(curves))):
-            p, _ = rivals.trees(table[train], label, table[test], self.classes, seed=0, group=group)
-            found |= _scores(name, truth, p)
-        return found
 
+class Answers(nn.Module):
+    """What another method says of the test set, in the place of a model. p: probabilities (n, K)."""
 
-def _scores(name: str, truth: np.ndarray, p: np.ndarray) -> dict[str, float]:
-    return {f"f1_macro_{name}": rivals.macro_f1(truth, p.argmax(1), p.shape[1]),
-            f"accuracy_{name}": float((p.argmax(1) == truth).mean())}
+    def __init__(self, p: np.ndarray):
+        super().__init__()
+        self.register_buffer("logits", torch.from_numpy(p).float().clamp(min=1e-6).log())
 
 
 def deviation_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
@@ -313,6 +347,12 @@ def described(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, period
     out[:, 0], out[:, 1] = np.clip(y / spread, -20, 20), np.clip(np.log(e / spread), -8, 3)
     out[:, 2:5] = facts
     return out
+
+
+@lru_cache(maxsize=2)
+def sampled(survey: str) -> np.ndarray:
+    """Times and bands alone of a survey, in numbers: (n, F)."""
+    return rivals.sampling(surveys.load(survey))
 
 
 @lru_cache(maxsize=3)

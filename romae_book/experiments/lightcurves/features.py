@@ -63,7 +63,7 @@ def statistics(t: np.ndarray, y: np.ndarray, e: np.ndarray) -> np.ndarray:
 def folded(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, bands: tuple[str, ...]) -> np.ndarray:
     """Period, power and misfit; of each band amplitudes and relative phases of three harmonics, and the scatter of the
     folded curve over that of the curve; colours."""
-    period, power, misfit = best_period(t, y, e, b)
+    period, power, misfit = best_period(t, y, e, b, price=0.02)
     found = [np.log(period), power, misfit]
     level = np.full(len(bands), np.nan)
     for k in range(len(bands)):
@@ -82,9 +82,14 @@ def folded(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, bands: tu
     return np.array([*found, *np.diff(level)])
 
 
-def best_period(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray) -> tuple[float, float, float]:
+def best_period(
+    t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, price: float = 0.1
+) -> tuple[float, float, float]:
     """(period in days, power of its peak, misfit): of the highest peaks of the Lomb-Scargle spectrum summed over bands,
-    and of twice their periods, the one whose three harmonics fit best. misfit: what they leave of chi-square."""
+    and of twice their periods, the one whose three harmonics fit best. misfit: what they leave of chi-square.
+
+    price: how much better, in shares of chi-square, twice a period must fit to be taken. Stars that pulsate want a high
+    one, pairs that eclipse each other, with two dips a turn, a low one."""
     from astropy.timeseries import LombScargle
 
     span = max(t[-1] - t[0], 1.0)
@@ -105,7 +110,7 @@ def best_period(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray) -> t
     peak = peak[np.argsort(-power[peak])][:PEAKS]
     chi = lambda f: sum(harmonics(t[m], y[m], e[m], f)[1] for m in used)  # noqa: E731
     tried = [(f, f / k, k) for f in frequency[peak] for k in (1, 2)]  # twice the period always fits a little better
-    scores = [chi(one) * (1 + 0.1 * (k - 1)) for _, one, k in tried]
+    scores = [chi(one) * (1 + price * (k - 1)) for _, one, k in tried]
     peak_at, best, _ = tried[int(np.argmin(scores))]
     near = best + np.linspace(-0.5, 0.5, 9) / (4 * span)
     near = near[near > 0]

@@ -22,6 +22,7 @@ def errors(rows: Mapping[str, ArrayLike], printed: float) -> Figure:
         values = np.atleast_1d(values)
         colour, mark = OTHERS.get(label.split()[0], ("blue", "o"))
         papers = label.startswith("paper's settings") or "Table 15" in label
+        mark = "x" if label == "your run" else mark
         look = {"color": COLOURS[colour], "mfc": COLOURS[colour] if papers else "none"}
         ax.plot(1e3 * values, np.full(len(values), y), mark, ms=5, ls="none", **look)
     for times, dash, words in ((1, "-", "Table 5, RoMAE as printed"), (10, "--", "the same times ten")):
@@ -46,18 +47,6 @@ def frames_of_a_clip(frames: np.ndarray, share: np.ndarray) -> Figure:
 
 
 @figures.style()
-def pixels(values: np.ndarray, scalings: Mapping[str, tuple[float, float]]) -> Figure:
-    """Histograms of grey values in [0, 1] less a level and over a spread."""
-    fig, axes = plt.subplots(1, len(scalings), figsize=(7.6, 2.6))
-    for ax, (label, (level, spread)) in zip(axes, scalings.items(), strict=True):
-        ax.hist((values - level) / spread, 40, color=GREY, density=True)
-        ax.set(xlabel="pixel as the model sees it", yscale="log")
-        ax.set_title(f"{label}: mean {level:.4f}, std {spread:.4f}", fontsize=9)
-    axes[0].set_ylabel("density")
-    return fig
-
-
-@figures.style()
 def learning_curve(history: Sequence[Mapping], kalman: float, batch: int) -> Figure:
     """kalman: the error of the Kalman smoother on the test clips."""
     ax = figures.learning_curve(history, {"loss": "loss on training clips", "valid_mse": "error on validation clips"})
@@ -65,24 +54,3 @@ def learning_curve(history: Sequence[Mapping], kalman: float, batch: int) -> Fig
     ax.set(ylabel="mean squared error", xlabel=f"step ({batch} clips each)")
     ax.legend()
     return ax.figure
-
-
-def look(label: str) -> dict:
-    """Return how a line is drawn. The mark says where the answer is read, the dash how pixels are scaled."""
-    mark = next((m for words, m in (("[CLS]", "o"), ("own token", "s")) if label.startswith(words)), "D")
-    dash = "-" if "authors' pixels" in label else "--" if "true pixels" in label else ":"
-    return {"color": BLUE, "marker": mark, "ls": dash, "mfc": BLUE if "Table 15" in label else "none", "lw": 1.6}
-
-
-@figures.style()
-def error_by_frame(groups: Mapping[str, Sequence[Mapping]]) -> Figure:
-    """groups: arrays of runs by setting. Error against the share that is left, and against the frame's number."""
-    fig, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), sharey=True)
-    for label, several in groups.items():
-        for ax, key, x in ((axes[0], "by_share", np.arange(10) / 10 + 0.05), (axes[1], "by_number", np.arange(100))):
-            mean = np.nanmean([arrays[key] for arrays in several], axis=0)
-            ax.plot(x, mean, label=label.split(" (")[0], markevery=max(1, len(x) // 10), **look(label))
-    axes[0].set(xlabel="share of the picture left", ylabel="mean squared error", yscale="log")
-    axes[1].set(xlabel="number of the frame")
-    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return fig

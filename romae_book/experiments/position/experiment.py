@@ -47,8 +47,6 @@ class Position(Experiment):
         ("paper", 5),
         ("paper", 5, {"cls": False, "size": "small"}),
         ("paper", 5, {"cls": False, "size": "base"}),
-        # a tenth of the steps: what a CPU can do of the two rows below, labelled as reduced, and tiny for comparison
-        *(("paper", 1, {"size": size, "epochs": 1}) for size in ("tiny", "small", "base")),
         ("paper", 5, {"size": "small"}),
         ("paper", 5, {"size": "base"}),
     )
@@ -248,8 +246,6 @@ class PositionRange(Position):
     campaign = (
         ("best", 5),
         ("best", 5, {"high": 1000.0}),
-        ("paper", 1, {"epochs": 1}),
-        ("paper", 1, {"epochs": 1, "high": 1000.0}),
         ("paper", 5),
         ("paper", 5, {"high": 1000.0}),
     )

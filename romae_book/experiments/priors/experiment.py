@@ -1,31 +1,31 @@
 """A filler: it says what lies between the points of any series, and how sure it is, without being trained on that one.
 
-It learns from series drawn of priors (`data`), and is graded where the best possible answer is known: the posterior of
-the Gaussian process that made the series, which knows its kernel and its noise; the model has to guess them. Our own:
-the paper has nothing of the kind. It is what Conditional Neural Processes (Garnelo et al. 2018) and Prior-data Fitted
-Networks (Mueller et al. 2022) do, with RoMAE as the network.
+It learns from series drawn of priors (`data`) to correct straight lines (`romae_lite.series.fill`), and is graded where
+the best possible answer is known: the posterior of the Gaussian process that made the series, which knows its kernel
+and its noise; the model has to guess them. Our own: the paper has nothing of the kind. It is what Conditional Neural
+Processes (Garnelo et al. 2018) and Prior-data Fitted Networks (Mueller et al. 2022) do, with RoMAE as the network.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_lite.batching import by_length
-from romae_lite.masking import split
-from romae_lite.model import BANDS, device_of, gaussian_loss, masked_loss, predict_hidden, split_mean_variance
-from romae_lite.tokens import Tokens, to_device
+from romae_lite.model import BANDS
+from romae_lite.series.fill import INPUTS, View, filling_loss, look, predict
+from romae_lite.tokens import Tokens
+from romae_lite.training import fit, mix_seed
 
 from ..base import Masked, Splits, numpy_rng, setting
 from . import rivals
-from .data import KINDS, SEEN, generate, seen_slots
+from .data import ASKED, BLOCK, KINDS, NOISES, SEEN, Stream, generate
 
-FROM = (3, 6, 11, 21, 41)  # groups of numbers of seen points begin here
+FROM = (3, 6, 11, 21, 41, 81)  # groups of numbers of seen points begin here
+MOST = 10.0  # nats of the gap that a single question counts at most
 # predictor(tokens) -> means and variances of measurements at the asked slots, (n, 24) each
 Predictor = Callable[[Tokens], tuple[np.ndarray, np.ndarray]]
 
@@ -39,74 +39,97 @@ class Priors(Masked):
     tiers = {"page": "own", "quick": "smoke"}
     campaign = (("page", 1),)
     deviations = ("D1", "D2", "D3", "D5", "D9", "D10", "D13")
+    patch, axes = INPUTS, 2
 
     epochs: int = setting(1, "passes over the training set", low=1)
-    batch: int = setting(64, "samples per step", low=1)
-    lr: float = setting(2e-2, "peak learning rate", low=1e-12, high=10)
+    batch: int = setting(32, f"samples per step; a divisor of {BLOCK}", low=1)
+    lr: float = setting(6e-3, "peak learning rate", low=1e-12, high=10)
     optimizer: str = setting("muon", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
-    warmup_share: float = setting(0.05, "share of the steps in which the learning rate warms up", low=0, high=1)
-    n_train: int = setting(360_000, "training series", low=2)
-    n_valid: int = setting(500, "validation series, for choosing settings", low=1)
-    n_test: int = setting(5000, "test series, a thousand for each kind of prior", low=1)
+    warmup_share: float = setting(0.02, "share of the steps in which the learning rate warms up", low=0, high=1)
+    n_train: int = setting(256_000, "training series", low=2)
+    rounds: int = setting(1, "of training, each with new series and from half the learning rate", low=1, was=1)
+    n_valid: int = setting(300, "validation series, for choosing settings", low=1)
+    n_test: int = setting(4000, "test series", low=1)
     encoder: str = setting("48x3x3x112", "size of the encoder")
     decoder: str = setting("48x3x2x112", "size of the decoder")
+    fast: bool = setting(True, "train in the fast form of the model (`romae_lite.fast`)", was=False)
     cls: bool = setting(False, "use a [CLS] token; without one, answers do not change when all times are shifted")
-    scale: float = setting(1.0, "factor on the times, whose typical neighbours are one apart", low=1e-6, high=1e6)
-    target: str = setting(
-        "posterior", "what training compares with: the best possible answer, or the measurement that was drawn",
-        choices=("posterior", "drawn"),
-    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if BLOCK % self.batch:
+            raise ValueError(f"batch is {self.batch}; it must divide {BLOCK}, the series that are drawn together")
 
     @classmethod
     def page(cls) -> "Priors":
         """The model that the package ships as "filler", and that runs in the page: settings chosen on validation."""
-        return cls()
+        return cls(rounds=3)
 
     @classmethod
     def quick(cls) -> "Priors":
         """The same cut to 100 steps: under a minute on two CPU cores, and far from converged."""
-        return cls(n_train=6400, n_valid=100, n_test=200)
+        return cls(n_train=4800, n_valid=100, n_test=200)
 
     # Data -----------------------------------------------------------------------------------------------------------
 
     def data(self, seed: int) -> Splits:
-        return Splits(*(self._split(seed, i, n) for i, n in enumerate((self.n_train, self.n_valid, self.n_test))))
+        held = (generate(n, numpy_rng(seed, i)) for i, n in ((1, self.n_valid), (2, self.n_test)))
+        return Splits(Stream(self.n_train, seed), *held)
 
-    def _split(self, seed: int, stream: int, n: int) -> Tokens:
-        made = generate(n, numpy_rng(seed, stream))
-        return replace(made, positions=made.positions * self.scale)
-
-    def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:
-        """Series with like numbers of seen points together: the others of a batch are filled up."""
-        return by_length(train.real[:, : SEEN[1]].sum(1), batch, generator)
+    def order(self, train: Stream, batch: int, generator: torch.Generator) -> Tensor:
+        """As they come: every draw is new."""
+        return torch.arange(len(train))
 
     # Model ----------------------------------------------------------------------------------------------------------
 
     def model_config(self, **changes):
-        return super().model_config(**{"spread": True} | changes)
+        return super().model_config(**{"spread": True, "alone": True} | changes)
+
+    def build(self, seed: int) -> nn.Module:
+        """A model that has nothing to add to straight lines yet."""
+        model = super().build(seed)
+        nn.init.zeros_(model.head[-1].weight)
+        nn.init.zeros_(model.head[-1].bias)
+        return model
+
+    def checkpoints(self, path: Path) -> tuple[Path, ...]:
+        return path, *(path.with_suffix(f".{k}.safetensors") for k in range(self.rounds - 1, 0, -1))
+
+    def train(
+        self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options
+    ) -> tuple[nn.Module, list[dict]]:
+        """In rounds: each goes on with new series, from half the learning rate of the one before to 0 once more."""
+        model, history = self.build(seed), []
+        settings = {name: value for name, value in self.config().items() if name != "rounds"}
+        for k in range(self.rounds):
+            train = Stream(self.n_train, mix_seed(seed, k)) if k else data.train
+            found = fit(
+                self.trained_form(model), train, self.loss, replace(self.recipe(len(train)), lr=self.lr / 2**k),
+                seed=seed, validate=lambda m: {f"valid_{k}": v for k, v in self.evaluate(m, data.valid).items()},
+                checkpoint=checkpoint and self.checkpoints(checkpoint)[self.rounds - 1 - k], log=log, settings=settings,
+                order=lambda generator, train=train: self.order(train, self.batch, generator), **options,
+            )
+            before = {name: history[-1][name] if history else 0 for name in ("epoch", "step", "seconds")}
+            history += [entry | {name: entry[name] + done for name, done in before.items()} for entry in found]
+        return model, history
 
     def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
         """Expected negative log-likelihood of a measurement at the asked points, in nats.
 
         Over all measurements that the seen points allow, its expectation is known, since their mean and variance are:
         its gradient has the same mean as that of the drawn measurement, and far less noise."""
-        hidden = (~seen_slots()).expand(len(batch), -1)
-        variance = None
-        if self.target == "posterior":
-            mean = torch.cat((batch.values[:, : SEEN[1], 0], batch.aux["mean"]), dim=1)[..., None]
-            batch = replace(batch, values=mean)
-            asked = (split(hidden, batch.real).hidden - SEEN[1]).clamp(min=0)  # (B, M), as the model answers them
-            variance = (batch.aux["variance"] + batch.aux["noise"][:, None] ** 2).gather(1, asked)  # of measurements
-            variance = to_device(variance, device_of(model))[..., None]
-        return masked_loss(model, batch, hidden, partial(gaussian_loss, variance=variance))
+        mean, variance = (batch.aux[name].double() for name in ("mean", "variance"))
+        return filling_loss(model, view(batch), mean, variance)
 
+    @torch.inference_mode()
     def predict(self, model: nn.Module, tokens: Tokens, batch: int = 250) -> tuple[np.ndarray, np.ndarray]:
-        """Means and variances of measurements at the asked slots, (n, 24) float64 each; zero where there is padding."""
-        order = tokens.real[:, : SEEN[1]].sum(1).argsort(stable=True)
-        found = predict_hidden(model, tokens[order], (tokens.real & ~seen_slots())[order], batch)
-        found = found[order.argsort(), SEEN[1] :].double()
-        mean, log_variance = split_mean_variance(found)
-        return mean[..., 0].numpy(), log_variance[..., 0].exp().numpy()
+        """Means and variances of measurements at the asked slots, (n, 24) float64 each."""
+        model.eval()
+        mean, deviation = (np.empty((len(tokens), ASKED)) for _ in range(2))
+        for rows, part in by_count(tokens):
+            found = [predict(model, view(part[i : i + batch])) for i in range(0, len(part), batch)]
+            mean[rows], deviation[rows] = (torch.cat(x).numpy() for x in zip(*found, strict=True))
+        return mean, deviation**2
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
@@ -114,53 +137,72 @@ class Priors(Masked):
         return self.score(lambda part: self.predict(model, part), tokens)
 
     def examine(self, model: nn.Module, data: Splits) -> dict[str, float]:
-        """The metrics for each kind of prior, and for few and many seen points."""
+        """The metrics for each kind of prior and of noise, and for few and many seen points."""
         return self.score(lambda part: self.predict(model, part), data.test, groups=True)
 
     @staticmethod
     def score(predictor: Predictor, tokens: Tokens, groups: bool = False) -> dict[str, float]:
-        """How good answers are, over all questions, in units of the seen values' standard deviation.
+        """How good answers are, in units of the seen values' standard deviation.
 
-        nll_gap          negative log-likelihood of measurements, less that of the best possible answer: nats a question
-        mse_ratio        mean squared error to the curve, over that of the best possible answer
-        mse, nll         the same, plainly
-        coverage68, 95   share of measurements within the bands that should hold 68.27 and 95.00 % of them
+        nll_gap          expected negative log-likelihood of a measurement, less that of the best possible answer: nats
+                         a question, of which none counts more than 10
+        mse_ratio        expected squared error to the curve, over that of the best possible answer: geometric mean
+        nll              negative log-likelihood of the drawn measurements, none above 10
+        coverage68, 95   share of these within the bands that should hold 68.27 and 95.00 % of them
 
-        groups: also ..._smooth and so on, for each kind of prior, and ..._n3 and so on, for numbers of seen points from
-        this one to before the next.
+        The first two are means over series of which the best answer is known, the others over all. groups: also
+        ..._smooth and so on, for each kind of curve; ..._n3 and so on, for numbers of seen points from this one to
+        before the next; and the last three as ..._heavy and so on, for kinds of noise.
         """
         mean, variance = (np.asarray(x, np.float64) for x in predictor(tokens))
-        real = tokens.real[:, SEEN[1] :].cpu().numpy()
-        aux = {name: tokens.aux[name].cpu().double().numpy() for name in ("clean", "mean", "variance", "noise", "kind")}
-        measured = tokens.values[:, SEEN[1] :, 0].cpu().double().numpy()
-        best = aux["variance"] + aux["noise"][:, None] ** 2
-        found, parts = {}, {"": real}
+        aux = {name: tensor.cpu().double().numpy() for name, tensor in tokens.aux.items()}
+        count = tokens.real[:, : SEEN[1]].sum(1).cpu().numpy()
+        off = (tokens.values[:, SEEN[1] :, 0].cpu().double().numpy() - mean) / np.sqrt(variance)
+        square = (aux["mean"] - mean) ** 2
+        ratio = aux["variance"] / variance
+        curve = (aux["variance"] - aux["noise"]).clip(1e-9)
+        each = {
+            "nll_gap": 0.5 * (square / variance + ratio - 1 - np.log(ratio)).clip(max=2 * MOST),
+            "mse_ratio": np.log1p(square / curve),
+            "nll": (0.5 * (off**2 + np.log(2 * np.pi * variance))).clip(max=MOST),
+            **{f"coverage{share}": np.abs(off) < band for share, band in BANDS.items()},
+        }
+        known = aux["style"] < NOISES.index("heavy")
+        parts = {"": np.full(len(tokens), True)}
         if groups:
-            count = tokens.real[:, : SEEN[1]].sum(1).cpu().numpy()[:, None]
-            parts |= {f"_{kind}": real & (aux["kind"] == i)[:, None] for i, kind in enumerate(KINDS)}
-            parts |= {f"_n{a}": real & (count >= a) & (count < b) for a, b in pairwise((*FROM, SEEN[1] + 1))}
-        for name, part in parts.items():
-            if not part.any():
-                continue
-            over = lambda x, part=part: float(x[part].mean())  # noqa: E731
-            nll, nll_best = over(_nll(measured, mean, variance)), over(_nll(measured, aux["mean"], best))
-            mse, mse_best = over((mean - aux["clean"]) ** 2), over((aux["mean"] - aux["clean"]) ** 2)
-            found |= {f"nll_gap{name}": nll - nll_best, f"mse_ratio{name}": mse / mse_best, f"mse{name}": mse}
-            found |= {f"nll{name}": nll}
-            off = np.abs(measured - mean) / np.sqrt(variance)
-            found |= {f"coverage{share}{name}": over(off < band) for share, band in BANDS.items()}
-        return found
+            parts |= {f"_{kind}": known & (aux["kind"] == i) for i, kind in enumerate(KINDS)}
+            parts |= {f"_n{a}": (count >= a) & (count < b) for a, b in pairwise((*FROM, SEEN[1] + 1))}
+            parts |= {f"_{style}": aux["style"] == i for i, style in enumerate(NOISES)}
+        found = {}
+        for ending, part in parts.items():
+            for name, values in each.items():
+                rows = part & known if name in ("nll_gap", "mse_ratio") else part
+                if rows.any():
+                    found[name + ending] = float(values[rows].mean())
+        return {name: float(np.exp(x)) if name.startswith("mse") else x for name, x in found.items()}
 
     def baselines(self, tokens: Tokens) -> dict[str, float]:
         """The same of the posterior itself (best), of the Gaussian process with the likeliest kernel of a grid (gp),
-        and of straight lines between the points (linear): mse_best and so on."""
+        and of straight lines between the points (linear): mse_ratio_gp and so on."""
         found = {}
         for name, rule in rivals.RIVALS.items():
-            score = self.score(lambda part, rule=rule: rule(part, self.scale), tokens, groups=True)
-            keys = [key for key in score if name != "linear" or key.startswith("mse")]
-            found |= {f"{key}_{name}": score[key] for key in keys}
+            score = self.score(rule, tokens, groups=True)
+            found |= {f"{key}_{name}": value for key, value in score.items()}
         return found
 
 
-def _nll(y: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    return 0.5 * ((y - mean) ** 2 / variance + np.log(2 * math.pi * variance))
+def view(batch: Tokens) -> View:
+    """What the model reads of series with as many seen points each, and nothing between those and the 24 asked."""
+    t, y, error = batch.positions[..., 0], batch.values[..., 0].double(), batch.aux["error"].double()
+    return look(t[:, :-ASKED], y[:, :-ASKED], t[:, -ASKED:], error[:, :-ASKED])
+
+
+def by_count(tokens: Tokens):
+    """Rows (n,) and series of `generate`, for each number of seen points, without the empty slots."""
+    counts = tokens.real[:, : SEEN[1]].sum(1)
+    for count in counts.unique().tolist():
+        rows = (counts == count).nonzero()[:, 0]
+        part = tokens[rows]
+        slots = torch.cat((torch.arange(count), torch.arange(SEEN[1], SEEN[1] + ASKED)))
+        aux = part.aux | {"error": part.aux["error"][:, slots]}
+        yield rows, Tokens(values=part.values[:, slots], positions=part.positions[:, slots], aux=aux)

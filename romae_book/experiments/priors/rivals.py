@@ -1,14 +1,16 @@
 """Who else can fill a series: the posterior itself, the Gaussian process of the likeliest kernel, straight lines."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from romae_lite.series.fill import look
 from romae_lite.tokens import Tokens
 
-from .data import SEEN, matern, periodic, rbf
+from .data import ASKED, SEEN, matern, periodic, rbf
 
 LENGTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # in distances of neighbours
 PERIODS = tuple(float(3 * 2 ** (k / 3)) for k in range(14))  # 3 to 60 of them
@@ -70,30 +72,38 @@ def likeliest(t: Tensor, y: Tensor, at: Tensor) -> tuple[Tensor, Tensor, Tensor,
     return mean, variance, noise, [GRID[i] for i in best.tolist()]
 
 
-def best(tokens: Tokens, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def best(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
     """The posterior under the true kernel and noise."""
-    aux = {name: tokens.aux[name].double().numpy() for name in ("mean", "variance", "noise")}
-    return aux["mean"], aux["variance"] + aux["noise"][:, None] ** 2
+    return tokens.aux["mean"].double().numpy(), tokens.aux["variance"].double().numpy()
 
 
-def gp(tokens: Tokens, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def gp(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
     """`likeliest`, of measurements."""
-    t, y = tokens.positions[..., 0] / scale, tokens.values[..., 0].double()
+    def answer(t, y, at):
+        mean, variance, noise, _ = likeliest(t, y, at)
+        return mean, variance + noise[:, None]
+
+    return _of_each_count(answer, tokens)
+
+
+def linear(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
+    """Straight lines, constant beyond the outermost points, with the band that the network starts from."""
+    def answer(t, y, at):
+        seen = look(t, y, at, torch.zeros_like(y))
+        return seen.line, seen.unit**2
+
+    return _of_each_count(answer, tokens)
+
+
+def _of_each_count(answer: Callable, tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances (n, 24) of answer(t, y, at), asked of all series with as many points at once."""
+    mean, variance = (torch.empty(len(tokens), ASKED, dtype=torch.float64) for _ in range(2))
+    t, y = tokens.positions[..., 0], tokens.values[..., 0].double()
     count = tokens.real[:, : SEEN[1]].sum(1)
-    mean, variance = (torch.zeros(len(tokens), t.shape[1] - SEEN[1], dtype=torch.float64) for _ in range(2))
     for n in count.unique().tolist():
         rows = count == n
-        found = likeliest(t[rows, :n], y[rows, :n], t[rows, SEEN[1] :])
-        mean[rows], variance[rows] = found[0], found[1] + found[2][:, None]
+        mean[rows], variance[rows] = answer(t[rows, :n], y[rows, :n], t[rows, SEEN[1] :])
     return mean.numpy(), variance.numpy()
-
-
-def linear(tokens: Tokens, scale: float) -> tuple[np.ndarray, np.ndarray]:
-    """Straight lines, constant beyond the outermost points; no variance to speak of (1)."""
-    t, y = tokens.positions[..., 0].numpy(), tokens.values[..., 0].double().numpy()
-    count = tokens.real[:, : SEEN[1]].sum(1).tolist()
-    lines = [np.interp(t[i, SEEN[1] :], t[i, :n], y[i, :n]) for i, n in enumerate(count)]
-    return np.stack(lines), np.ones((len(t), t.shape[1] - SEEN[1]))
 
 
 RIVALS = {"best": best, "gp": gp, "linear": linear}

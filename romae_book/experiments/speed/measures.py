@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from romae_lite.batching import by_length, padding_share, trim
+from romae_lite.batching import by_length, trim
 from romae_lite.fast import Fast
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE, RoMAEPredictor, masked_loss, size
@@ -209,6 +209,12 @@ def ragged(exp, model: RoMAE, tokens: Tokens) -> dict[str, float]:
         for name, order in orders.items():
             metrics[f"padding_{kind}_{name or 'naive'}"] = padding_share(lengths, batch, order)
     return metrics
+
+
+def padding_share(lengths: torch.Tensor, batch: int, order: torch.Tensor) -> float:
+    """Share of a batch's slots that are padding when samples come in this order."""
+    parts = [lengths[part] for part in order.split(batch)]
+    return 1 - int(lengths.sum()) / sum(len(part) * int(part.max()) for part in parts)
 
 
 def _rate(exp, model, data: Tokens, order, batch: int, form, now, count: int = 3):

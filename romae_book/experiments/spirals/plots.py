@@ -10,14 +10,13 @@ from romae_book import figures
 from romae_book.figures import COLOURS, INK
 from romae_lite.tokens import Tokens
 
-from . import rivals
 from .data import NOISE
-from .experiment import Spirals
 
 
 @figures.style()
-def errors(kinds: Mapping[str, Sequence], printed: float) -> Figure:
-    """kinds: records by setting, the paper's first, whose marks are filled. printed: the paper's number."""
+def errors(kinds: Mapping[str, Sequence], printed: float, live: float | None = None) -> Figure:
+    """kinds: records by setting, the paper's first, whose marks are filled. printed: the paper's number. live: that of
+    the chapter's own run."""
     fig, ax = plt.subplots(figsize=(7.4, 2.5))
     blue, papers = COLOURS["blue"], next(iter(kinds.values()))
     drawn = {label: runs for label, runs in kinds.items() if runs}
@@ -32,9 +31,14 @@ def errors(kinds: Mapping[str, Sequence], printed: float) -> Figure:
             level = np.mean([run.metrics[f"rmse_clean_{key}"] for run in papers])
             ax.axvline(level, color=COLOURS[colour], ls=dash, lw=1.6, label=words)
     ax.axvline(printed, color=COLOURS["purple"], ls="-", lw=1.4, label="Table 7 (of which error, it does not say)")
-    ax.set_yticks(range(len(drawn)), list(drawn))
-    ax.set(xscale="log", xlabel="RMSE to the clean curve, one mark per run", ylim=(len(drawn) - 0.5, -0.5))
-    ax.set_xticks([0.015, 0.02, 0.03, 0.04], ["0.015", "0.02", "0.03", "0.04"])
+    rows = list(drawn)
+    if live is not None:
+        ax.plot(live, len(rows), "x", color=blue, ms=8, mew=2, ls="none")
+        rows.append("your run")
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set(xscale="log", xlabel="RMSE to the clean curve", ylim=(len(rows) - 0.5, -0.5))
+    ticks = (0.015, 0.02, 0.03, 0.05) if max(0.05, live or 0) < 0.1 else (0.015, 0.05, 0.2, 1)
+    ax.set_xticks(ticks, map(str, ticks))
     ax.minorticks_off()
     fig.legend(loc="outside lower center", ncols=3)
     return fig
@@ -69,31 +73,19 @@ def learning_curve(history: Sequence[Mapping], batch: int) -> Figure:
     return ax.figure
 
 
-def best_on_validation(runs: Sequence) -> float | None:
-    """Return the error of the best possible predictor on the runs' own validation spirals; None without a run."""
-    least = []
-    for seed in {run.seed for run in runs}:
-        valid = Spirals.paper().data(seed).valid
-        theta, seen = valid.positions[..., 0].numpy(), ~valid.aux["hidden"].numpy()
-        best = rivals.bayes(theta, valid.values.double().numpy(), seen)
-        least.append(Spirals.score(best, valid)["rmse_clean"])
-    return float(np.mean(least)) if least else None
-
-
 @figures.style()
-def error_by_spirals_shown(by_table: Sequence, best: Sequence, level: float | None) -> Figure:
-    """Histories of the records of two settings. level: error of the best possible predictor."""
-    fig, ax = plt.subplots()
-    for runs, dash, label in (
-        (by_table, "-", "Table 19: 200 spirals, repeated"), (best, "--", "ours: never one twice"),
-    ):
-        for i, run in enumerate(runs):
-            shown = [entry["epoch"] * run.config["n_train"] / 1000 for entry in run.history]
-            error = [entry["valid_rmse_clean"] for entry in run.history]
-            ax.plot(shown, error, color=COLOURS["blue"], lw=1.2, ls=dash, label=label if i == 0 else None)
-    if level is not None:
-        ax.axhline(level, color=COLOURS["vermillion"], lw=1.4, ls="--")
-        ax.annotate("best possible", (0, level), xytext=(2, 3), textcoords="offset points", fontsize=9)
-    ax.set(xlabel="thousands of spirals shown", ylabel="validation RMSE to the clean curve", yscale="log")
-    ax.legend()
+def error_by_count(ratios: Mapping[str, Mapping[int, float]]) -> Figure:
+    """ratios: of each model, its error over the best possible by the number of points shown; the last is the model
+    that saw any number."""
+    fig, ax = plt.subplots(figsize=(6.4, 3.4))
+    looks = ({"ls": "--", "marker": "o", "mfc": "none"}, {"ls": ":", "marker": "s", "mfc": "none"},
+             {"ls": "-.", "marker": "D", "mfc": "none"}, {"ls": "-", "marker": "o"})
+    for (label, ratio), look in zip(ratios.items(), looks, strict=False):
+        ax.plot(list(ratio), list(ratio.values()), color=COLOURS["blue"], ms=4, label=label, **look)
+    ax.axhline(1, color=COLOURS["vermillion"], lw=1.4, ls="--", label="best possible")
+    ax.set(xlabel="points shown", ylabel="error, times the best possible", yscale="log")
+    ticks = [1, 3, 10, 30, 100]
+    ax.set_yticks(ticks, map(str, ticks))
+    ax.minorticks_off()
+    ax.legend(fontsize=8.5)
     return fig

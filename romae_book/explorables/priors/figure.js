@@ -2,7 +2,8 @@
 // process.
 function explorable(root, data, kit) {
   const net = romae.load(data.model), announce = kit.announcer(root), [least, most] = data.seen, z95 = 1.959964;
-  let points = [], chosen = 0, ask = 0, seed = data.seed, truth = null, now = null, box = null, width = 0, what = "";
+  let points = [], chosen = 0, ask = 0, seed = data.seed, truth = null, curve = null, now = null, box = null, width = 0,
+    what = "";
 
   // --- Gaussian processes, as romae_book.experiments.priors.data and .rivals have them -------------------------------
   const kernels = {
@@ -77,16 +78,19 @@ function explorable(root, data, kit) {
       z = all.map(gauss);
     const f = all.map((_, i) => romae.dot(L[i], 0, z, 0, i + 1));
     points = t.map((at, i) => ({t: at, v: f[i] + noise * gauss()}));
-    truth = {terms, noise, curve: grid.map((at, i) => [at, f[n + i]])};
+    truth = {terms, noise};
+    curve = grid.map((at, i) => [at, f[n + i]]);
     begin(`a ${NAMES[kind]} series`);
   }
   function example(i) {
     points = data.examples[i].points.map(([t, v]) => ({t, v}));
     truth = null;
-    begin(data.examples[i].name);
+    curve = data.examples[i].curve;
+    begin(data.examples[i].name, data.examples[i].about);
   }
-  function begin(name) {
+  function begin(name, about = "") {
     what = name;
+    why.textContent = about;
     chosen = 0;
     const t = points.map(p => p.t), v = points.map(p => p.v), [a, b] = [Math.min(...t), Math.max(...t)],
       [c, d] = [Math.min(...v), Math.max(...v)];
@@ -101,7 +105,53 @@ function explorable(root, data, kit) {
     said.textContent = "";
   }
 
-  // --- RoMAE: as romae_lite.fill -------------------------------------------------------------------------------------
+  // --- the filler, as romae_lite.series.fill has it ------------------------------------------------------------------
+  const mean = list => list.reduce((a, b) => a + b, 0) / list.length;
+  const deviation = list => { const m = mean(list); return Math.sqrt(mean(list.map(v => (v - m) ** 2))); };
+  const grow = (width, typical) => kit.clamp(width / typical, 0.03, 300) ** 0.25;
+  const halfLog = ratio => Math.log(kit.clamp(ratio, 1e-4, 1e4)) / 2;
+  function merge() {  // sorted, what was measured at one time averaged
+    const all = new Map();
+    for (const p of points) all.set(p.t, [...all.get(p.t) ?? [], p.v]);
+    const t = [...all.keys()].sort((a, b) => a - b);
+    return [t, t.map(s => mean(all.get(s)))];
+  }
+  function smallestStep() {
+    const v = points.map(p => p.v).sort((a, b) => a - b), tiny = 1e-9 * Math.max(...v.map(Math.abs));
+    const steps = v.slice(1).map((s, i) => s - v[i]), real = steps.filter(s => s > tiny);
+    return real.length && real.length < steps.length ? Math.min(...real) : 0;
+  }
+  // What the network reads of the points, and of a place: where it is, and the zero and unit of the answer there.
+  function look(t, y) {
+    const n = t.length, gap = t.slice(1).map((s, i) => s - t[i]), tick = [...gap].sort((a, b) => a - b)[n - 2 >> 1];
+    const centre = mean(y), flat = deviation(y) <= 1e-12 * Math.max(...y.map(Math.abs));
+    const spread = deviation(flat ? points.map(p => p.v) : y), inner = gap.slice(1).map((_, i) => i + 1);
+    const widths = inner.map(i => gap[i - 1] * gap[i] / (gap[i - 1] + gap[i]));
+    const typical = Math.exp(mean(widths.map(Math.log)));
+    const wrong = inner.map(i => (y[i] - (y[i - 1] * gap[i] + y[i + 1] * gap[i - 1]) / (gap[i - 1] + gap[i]))
+      / grow(widths[i - 1], typical));
+    const scale = Math.max(1.25 * mean(wrong.map(Math.abs)), 1e-4 * spread), middle = (t[0] + t[n - 1]) / 2;
+    return {
+      spread, tick,
+      points: y.map((v, i) => [(v - centre) / spread, Math.asinh((i && i < n - 1 ? wrong[i - 1] : 0) / scale),
+        halfLog((gap[i - 1] ?? gap[0]) / tick), halfLog((gap[i] ?? gap[n - 2]) / tick), halfLog(scale / spread), 0, 0]),
+      positions: t.map((s, i) => [(s - middle) / tick, i - (n - 1) / 2]),
+      place: at => {
+        const found = t.findIndex(s => s >= at), i = kit.clamp(found < 0 ? n - 1 : found, 1, n - 1);
+        const share = kit.clamp((at - t[i - 1]) / gap[i - 1], 0, 1);
+        const early = Math.max(t[i - 1] - at, 0), late = Math.max(at - t[i], 0);
+        const index = i - 1 + share + 4 * Math.asinh((late - early) / tick / 4);
+        return {position: [(at - middle) / tick, index - (n - 1) / 2], line: y[i - 1] + share * (y[i] - y[i - 1]),
+          unit: scale * grow(gap[i - 1] * share * (1 - share) + early + late, typical)};
+      },
+    };
+  }
+  function fill(view, at) {  // mean and standard deviation of a measurement at each place
+    const seen = romae.encode(net, view.points, view.positions), places = at.map(view.place);
+    return romae.decode(net, seen, places.map(p => p.position)).map((out, i) => [
+      places[i].line + places[i].unit * out[0],
+      Math.max(places[i].unit * Math.exp(kit.clamp(out[net.patch], -14, 14) / 2), data.floor * smallestStep())]);
+  }
   function problem() {
     const times = new Set(points.map(p => p.t));
     if (times.size < least) return `${times.size} different time${times.size === 1 ? "" : "s"}: at least ${least} `
@@ -112,31 +162,19 @@ function explorable(root, data, kit) {
   function compute() {
     const wrong = problem();
     if (wrong) { now = {wrong}; return; }
-    const sorted = [...points].sort((p, q) => p.t - q.t), t = sorted.map(p => p.t), v = sorted.map(p => p.v),
-      n = t.length;
-    const gaps = t.slice(1).map((s, i) => s - t[i]).filter(g => g > 0).sort((a, b) => a - b), half = gaps.length >> 1;
-    const unit = gaps.length % 2 ? gaps[half] : (gaps[half - 1] + gaps[half]) / 2, middle = (t[0] + t[n - 1]) / 2;
-    const centre = v.reduce((a, b) => a + b) / n, spread = Math.sqrt(v.reduce((s, x) => s + (x - centre) ** 2, 0) / n);
-    const y = v.map(x => (x - centre) / spread), u = t.map(s => (s - middle) / unit);
-    const seen = romae.encode(net, y.map(x => [x]), u.map(x => [x]));
-    const at = Array.from({length: data.curve}, (_, i) => box.t[0] + (box.t[1] - box.t[0]) * i / (data.curve - 1)),
-      heaps = Math.ceil(at.length / data.asked), line = [];
-    const told = ([mean, log]) => [mean * spread + centre, Math.exp(kit.clamp(log, -14, 14) / 2) * spread],
-      place = s => [(s - middle) / unit];
-    for (let h = 0; h < heaps; h++)
-      romae.decode(net, seen, at.filter((_, i) => i % heaps === h).map(place)).forEach((out, i) => {
-        line[h + i * heaps] = told(out);
-      });
-    const answer = told(romae.decode(net, seen, [place(ask)])[0]), everywhere = [...at, ask];
+    const [t, y] = merge(), view = look(t, y), {spread, tick} = view;
+    const at = Array.from({length: data.curve}, (_, i) => box.t[0] + (box.t[1] - box.t[0]) * i / (data.curve - 1));
+    const everywhere = [...at, ask], line = fill(view, everywhere), answer = line.pop();
     let kernel, gp;
     if (truth) {
       kernel = {terms: truth.terms, noise: truth.noise, known: true};
-      gp = posterior(covariance(truth.terms), truth.noise, 1, t, v, everywhere);
+      gp = posterior(covariance(truth.terms), truth.noise, 1, t, y, everywhere);
     } else {
-      const best = likeliest(u, y), {kind, length, noise, power} = best;
-      kernel = {kind, length: length * unit, noise, power: power * spread ** 2, known: false};
-      gp = posterior(covariance([{kind, length, share: 1}]), noise, power, u, y,
-        everywhere.map(s => place(s)[0])).map(([m, s]) => [m * spread + centre, s * spread]);
+      const centre = mean(y), z = y.map(v => (v - centre) / spread), u = t.map(s => s / tick);
+      const best = likeliest(u, z), {kind, length, noise, power} = best;
+      kernel = {kind, length: length * tick, noise, power: power * spread ** 2, known: false};
+      gp = posterior(covariance([{kind, length, share: 1}]), noise, power, u, z, everywhere.map(s => s / tick))
+        .map(([m, s]) => [m * spread + centre, s * spread]);
     }
     now = {at, line, answer, gp: gp.slice(0, -1), gpAnswer: gp.at(-1), kernel, spread};
   }
@@ -175,9 +213,9 @@ function explorable(root, data, kit) {
   const area = kit.el("textarea", {"aria-label": "Points, a line each: time, value", spellcheck: "false"}),
     said = kit.el("output", {class: "fs-said", "aria-live": "polite"});
   const use = kit.button("use these points", {class: "romae-button"}, () => take(area.value.split("\n")));
-  const facts = kit.el("p", {class: "fs-facts"}), legend = kit.el("div", {class: "fs-legend"});
+  const why = kit.el("p", {class: "fs-why"}), facts = kit.el("p", {class: "fs-facts"}), legend = kit.el("div", {class: "fs-legend"});
   const row = (...nodes) => kit.el("div", {class: "romae-row"}, ...nodes);
-  root.append(row(examples.node, kind.node, fresh), plot, legend, facts, row(asks.node),
+  root.append(row(examples.node, kind.node, fresh), plot, legend, why, facts, row(asks.node),
     row(which.node, add, remove, clear),
     kit.el("details", {class: "fs-paste"}, kit.el("summary", {}, "paste your own: a line each, time and value"), area,
       row(use), said));
@@ -202,7 +240,7 @@ function explorable(root, data, kit) {
     const times = new Set(found.map(p => p.t)).size;
     if (times < fewest) return complain(`There are ${times} different times; at least ${fewest} are needed.`);
     points = found;
-    truth = null;
+    truth = curve = null;
     examples.input.value = "";
     begin("your points");
     said.textContent = `${found.length} points taken.`;
@@ -210,8 +248,8 @@ function explorable(root, data, kit) {
     update();
   }
   function changed(keep = false) {
-    if (!keep) truth = null;
-    examples.input.value = "";
+    if (!keep) truth = curve = null;
+    examples.input.value = why.textContent = "";
     chosen = kit.clamp(chosen, 0, Math.max(0, points.length - 1));
     write();
     update();
@@ -288,7 +326,7 @@ function explorable(root, data, kit) {
       lines.romae.setAttribute("d", kit.path(both(now.line, 0)));
       for (const [name, sign] of [["gp", 0], ["low", -1], ["high", 1]]) lines[name].setAttribute("d",
         kit.path(both(now.gp, sign)));
-      lines.truth.setAttribute("d", truth ? kit.path(truth.curve.map(([t, v]) => [across(t), up(v)])) : "");
+      lines.truth.setAttribute("d", curve ? kit.path(curve.map(([t, v]) => [across(t), up(v)])) : "");
       const x = across(ask), y = s => up(now.answer[0] + s * z95 * now.answer[1]);
       marker.replaceChildren(kit.svg("line", {x1: x, x2: x, y1: y(-1), y2: y(1), style: "stroke:var(--romae-blue)",
         "stroke-width": 2}), kit.svg("circle",
@@ -323,7 +361,7 @@ function explorable(root, data, kit) {
     legend.replaceChildren(entry("var(--romae-blue)", "solid", "RoMAE, band of 95 %"),
       entry("var(--romae-vermillion)", "dashed",
       truth ? "Gaussian process that made it" : "Gaussian process, likeliest kernel"),
-      ...(truth ? [entry("color-mix(in srgb,currentColor 45%,transparent)", "solid", "true curve")] : []));
+      ...(curve ? [entry("color-mix(in srgb,currentColor 45%,transparent)", "solid", "true curve")] : []));
     const fitted = kernel && !kernel.known
       ? ` Its kernel: ${WORDS[kernel.kind]}, ${kernel.kind === "periodic" ? "period" : "length"} ${inT(kernel.length)}.`
       : "";

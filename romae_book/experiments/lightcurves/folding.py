@@ -1,0 +1,221 @@
+"""Filling in hidden points of twenty RR Lyrae, with and without the phase as a place (chapter 10).
+
+Every point is a token, (deviation, stated error), at (band, time); with `axis` "phase" also at its place on a circle,
+which the star's period turns once. The period is found from the points that the model may see.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from romae_lite.batching import trim
+from romae_lite.masking import hide
+from romae_lite.model import masked_loss, predict_hidden
+from romae_lite.tokens import Tokens, collate
+
+from ..base import Masked, Splits, numpy_rng, setting
+from . import data as surveys
+from .experiment import deviation_loss
+from .features import harmonics
+
+COPIES = 16  # of every star in an epoch: each has its own points hidden
+SEEN, CHOSEN, TESTED = 0, 1, 2  # what a point is for
+SHARES = (0.6, 0.1, 0.3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folding(Masked):
+    """Interpolating the RR Lyrae that come with the book (chapter 10). The settings are ours."""
+
+    name = "folding"
+    chapter = 10
+    patch = 2
+    tiers: ClassVar[dict[str, str]] = {"best": "own", "quick": "smoke"}
+    variants = frozenset({"axis"})
+    campaign = (("best", 3, {"axis": "phase"}), ("best", 3, {"axis": "time"}))
+    meanings: ClassVar[dict[str, str]] = {
+        "rmse": "error of hidden points, magnitudes", "rmse_harmonics": "the same of three harmonics fitted to a band",
+        "rmse_median": "the same of the band's median", "rmse_stated": "the stated errors of the hidden points",
+        "rmse_line": "the same of straight lines in time", "rmse_folded_line": "the same of straight lines in phase",
+        "periods": "stars, of twenty, whose period is found to a thousandth",
+    }
+
+    axis: str = setting("phase", "where a point is: band and time, or also its phase", choices=("time", "phase"))
+    position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
+    radius: float = setting(4.0, "radius of the circle of the phase", low=0.1, high=100)
+
+    fast: bool = setting(True, "train in the fast form of the model (`romae_lite.fast`): half the time")
+    encoder: str = setting("48x2x3x96", "size of the encoder")
+    decoder: str = setting("48x2x1x96", "size of the decoder")
+    cls: bool = setting(False, "use a [CLS] token")
+    optimizer: str = setting("muon", "optimizer", choices=("adamw", "sgd", "muon"))
+    lr: float = setting(1e-2, "peak learning rate", low=1e-12, high=10)
+    batch: int = setting(32, "stars per step", low=1)
+    epochs: int = setting(24, "passes over sixteen copies of every star", low=1)
+
+    @classmethod
+    def best(cls) -> "Folding":
+        return cls()
+
+    @classmethod
+    def quick(cls) -> "Folding":
+        return cls(epochs=12)
+
+    @property
+    def axes(self) -> int:
+        return 4 if self.axis == "phase" else 2
+
+    def training_set(self) -> int:
+        return 20 * COPIES
+
+    def data(self, seed: int) -> Splits:
+        """Of every star 60 % of the points to learn from, which validation and test see too: of 10 and of 30 % more
+        they ask for the values."""
+        stars = observed(seed)
+        seen = self.tokens(stars, SEEN)
+        copies = seen[torch.arange(len(seen)).repeat(COPIES)]
+        return Splits(copies, self.tokens(stars, CHOSEN), self.tokens(stars, TESTED))
+
+    def places(self, band: np.ndarray, time: np.ndarray, period: float) -> np.ndarray:
+        """(N, D): band and time; with the phase also a place on a circle, which one
+        period turns once."""
+        where = [band, self.position_scale * time]
+        if self.axis == "phase":
+            angle = 2 * np.pi * time / period
+            where += [self.radius * np.cos(angle), self.radius * np.sin(angle)]
+        return np.stack(where, 1)
+
+    def tokens(self, stars: list["Star"], asked: int) -> Tokens:
+        """What is seen of each star and, where `asked` is another role, those points too: aux hidden (n, N); spread and
+        period (n,) of the star."""
+        samples, hidden = [], []
+        for star in stars:
+            there = (star.role == SEEN) | (star.role == asked)
+            where = self.places(star.band[there], star.time[there], star.period)
+            values = np.stack((star.value[there], np.log(star.error[there])), 1)
+            samples.append((torch.from_numpy(values).float(), torch.from_numpy(where)))
+            hidden.append(torch.from_numpy(star.role[there] != SEEN))
+        hidden = nn.utils.rnn.pad_sequence(hidden, batch_first=True)
+        tokens, of_star = collate(samples), {
+            name: torch.tensor([getattr(star, name) for star in stars]) for name in ("spread", "period")}
+        return Tokens(values=tokens.values, positions=tokens.positions, pad=tokens.pad,
+                      aux={"hidden": hidden, **of_star}, per_token={"hidden"})
+
+    def loss(self, model: nn.Module, batch: Tokens, generator: torch.Generator) -> Tensor:
+        batch = trim(batch)
+        return masked_loss(model, batch, hide(batch.real, ratio=(0.2, 0.7), generator=generator), loss=deviation_loss)
+
+    def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        """rmse: of all hidden points of all stars, in magnitudes."""
+        hidden = tokens.aux["hidden"]
+        error = (predict_hidden(model, tokens, hidden)[..., 0] - tokens.values[..., 0]) * tokens.aux["spread"][:, None]
+        return {"rmse": float(error[hidden].square().mean().sqrt())}
+
+    def compare(self, data: Splits) -> dict[str, float]:
+        """Other ways to fill the same points in, from the same seen ones."""
+        test, names = data.test, ("median", "line", "folded_line", "harmonics")
+        errors, stated = {name: [] for name in names}, []
+        for i, spread in enumerate(test.aux["spread"].tolist()):
+            (value, error), (band, time) = (part[test.real[i]].double().numpy().T[:2] for part in (
+                test.values[i], test.positions[i]))
+            asked, period = test.aux["hidden"][i][test.real[i]].numpy(), float(test.aux["period"][i])
+            stated.append(spread * np.exp(error[asked]))
+            for name in names:
+                guess = filled(name, time / self.position_scale, value, np.exp(error), band, asked, period)
+                errors[name].append(spread * (guess - value[asked]))
+        off = test.aux["period"].numpy() / surveys.load("rr_lyrae").period - 1
+        return {f"rmse_{name}": _rms(found) for name, found in errors.items()} | {
+            "rmse_stated": _rms(stated), "periods": float((np.abs(off) < 1e-3).sum())}
+
+    def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
+        """Of the hidden points of every star: star, band, phase, value and prediction, in magnitudes from the band's
+        median."""
+        test, hidden = data.test, data.test.aux["hidden"]
+        star = torch.arange(len(test))[:, None].expand_as(hidden)[hidden]
+        spread = test.aux["spread"][star]
+        phase = test.positions[..., 1][hidden] / self.position_scale / test.aux["period"][star] % 1
+        guess = predict_hidden(model, test, hidden)[..., 0][hidden]
+        return {
+            "star": star.numpy().astype(np.int8), "band": test.positions[..., 0][hidden].numpy().astype(np.int8),
+            "phase": phase.numpy().astype(np.float32), "value": (spread * test.values[..., 0][hidden]).numpy(),
+            "prediction": (spread * guess).numpy(),
+        }
+
+
+def _rms(errors: list[np.ndarray]) -> float:
+    return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Star:
+    """What an observer has of one star: time (N,) days, band (N,), value and error (N,) in units of the star's spread
+    around the median of each band, role (N,); period in days, spread in magnitudes. Only points with the role SEEN
+    make period, medians and spread."""
+
+    time: np.ndarray
+    band: np.ndarray
+    value: np.ndarray
+    error: np.ndarray
+    role: np.ndarray
+    period: float
+    spread: float
+
+
+@lru_cache(maxsize=8)
+def observed(seed: int) -> list[Star]:
+    """The twenty stars, their points given roles at random."""
+    curves, found = surveys.load("rr_lyrae"), []
+    for i in range(len(curves)):
+        part, rng = curves.points(i), numpy_rng(seed, 21, i)
+        t, y, e, b = (getattr(curves, name)[part].astype(float) for name in ("time", "value", "error", "band"))
+        t = t - t.mean()
+        role = rng.choice(3, len(t), p=SHARES)
+        seen = role == SEEN
+        period = pulsation(t[seen], y[seen], e[seen], b[seen])
+        y = y - np.array([np.median(y[seen & (b == k)]) for k in b])
+        spread = np.subtract(*np.quantile(y[seen], (0.84, 0.16))) / 2
+        found.append(Star(time=t, band=b, value=y / spread, error=e / spread, role=role, period=period, spread=spread))
+    return found
+
+
+def pulsation(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray) -> float:
+    """Period of an RR Lyrae star in days, between 0.2 and 1: of the twenty highest peaks of the spectrum, summed over
+    bands, the one whose three harmonics leave the least chi-square."""
+    from astropy.timeseries import LombScargle
+
+    step, used = 1 / (4 * np.ptp(t)), [b == k for k in np.unique(b)]
+    frequency, regular = np.arange(1, 5, step), dict(method="fast", assume_regular_frequency=True)
+    power = sum(mine.sum() * LombScargle(t[mine], y[mine], e[mine]).power(frequency, **regular) for mine in used)
+    peaks = np.flatnonzero((power[1:-1] > power[:-2]) & (power[1:-1] > power[2:])) + 1
+    peaks = peaks[np.argsort(-power[peaks])][:20]
+    left = lambda f: sum(harmonics(t[mine], y[mine], e[mine], f)[1] for mine in used)  # noqa: E731
+    best = min(frequency[peaks], key=left)
+    return 1 / min(best + np.linspace(-0.5, 0.5, 9) * step, key=left)
+
+
+def filled(
+    name: str, time: np.ndarray, value: np.ndarray, error: np.ndarray, band: np.ndarray, asked: np.ndarray,
+    period: float,
+) -> np.ndarray:
+    """Values of the points that are `asked` (N,) bool, from the others of their band.
+
+    name: "median", "line" in time, "folded_line" in phase, or "harmonics": least squares of three.
+    """
+    out = np.zeros(len(time))
+    for k in np.unique(band):
+        seen, mine = (band == k) & ~asked, (band == k) & asked
+        if name == "median":
+            out[mine] = np.median(value[seen])
+        elif name == "line":
+            out[mine] = np.interp(time[mine], time[seen], value[seen])
+        elif name == "folded_line":
+            out[mine] = np.interp(time[mine] % period, time[seen] % period, value[seen], period=period)
+        else:
+            fit, _ = harmonics(time[seen], value[seen], error[seen], 1 / period)
+            angle = 2 * np.pi * time[mine, None] / period * np.arange(1, 4)  # (M, 3)
+            out[mine] = fit[0] + np.cos(angle) @ fit[1::2] + np.sin(angle) @ fit[2::2]
+    return out[asked]

@@ -1,0 +1,54 @@
+"""The figures of chapter 10: stars folded by their periods, and hidden points filled in."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from ... import figures
+from .data import Curves
+
+INKS = dict(zip("ugriz", ("purple", "green", "vermillion", "amber", "grey"), strict=True))
+
+
+@figures.style()
+def twenty(curves: Curves, periods: Sequence[float], wrong: Sequence[int] = (), band: str = "g") -> Figure:
+    """Every star of the survey in one band, folded by its period; those of `wrong` are marked."""
+    fig, axes = plt.subplots(4, 5, figsize=(8.4, 5.4), sharex=True)
+    for i, ax in enumerate(axes.flat):
+        part = curves.points(i)
+        mine = curves.band[part] == curves.bands.index(band)
+        phase, value = curves.time[part][mine] / periods[i] % 1, curves.value[part][mine]
+        off = i in wrong
+        ax.plot(phase, value, "o", ms=2.2, color=figures.COLOURS["vermillion" if off else "green"])
+        ax.set_title(f"{periods[i]:.4f} d{', wrong' * off}", fontsize=8.5, weight="normal")
+        ax.invert_yaxis()  # magnitudes: brighter is less
+        ax.set(xticks=(0, 0.5, 1), yticks=())
+    axes[-1, 2].set_xlabel("phase")
+    axes[1, 0].set_ylabel("magnitude, brighter above", y=0)
+    return fig
+
+
+@figures.style()
+def answers(arrays: Mapping[str, Mapping[str, np.ndarray]], stars: Sequence[int], band: int = 1) -> Figure:
+    """Hidden points of one band, and what each model says there, by phase: a row a model, a column a star.
+
+    arrays: of `Folding.arrays`, by the model's name.
+    """
+    fig, axes = plt.subplots(len(arrays), len(stars), figsize=(8.4, 2.1 * len(arrays)), sharex=True, squeeze=False)
+    for row, (name, a) in zip(axes, arrays.items(), strict=True):
+        for ax, star in zip(row, stars, strict=True):
+            mine = (a["star"] == star) & (a["band"] == band)
+            phase, x = a["phase"][mine], np.argsort(a["phase"][mine])
+            ax.plot(phase, a["value"][mine], "o", mfc="none", ms=4, color=figures.INK, label="hidden, measured")
+            ax.plot(phase[x], a["prediction"][mine][x], "o", ms=3, color=figures.COLOURS["blue"], label="RoMAE")
+            ax.invert_yaxis()
+            ax.set(xticks=(0, 0.5, 1))
+        row[0].set_ylabel(f"{name}\nmagnitudes", fontsize=9)
+    for ax, star in zip(axes[0], stars, strict=True):
+        ax.set_title(f"star {star + 1}", fontsize=9.5, weight="normal")
+    for ax in axes[-1]:
+        ax.set_xlabel("phase")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return fig

@@ -1,1 +1,0 @@
-"""Light curves: ELAsTiCC (chapter 10)."""

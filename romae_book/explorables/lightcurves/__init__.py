@@ -1,0 +1,1 @@
+"""Measured light curves, played with (chapter 10)."""

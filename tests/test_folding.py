@@ -1,0 +1,98 @@
+"""The RR Lyrae folded: what is seen and what is asked for, the circle, and other ways to fill points in."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.interpolate import interp1d
+
+from romae_book.experiments.lightcurves import data, folding
+from romae_book.experiments.lightcurves.folding import CHOSEN, SEEN, TESTED, Folding
+
+pytest.importorskip("astropy")
+RNG = np.random.default_rng(0)
+SMALL = dict(encoder="32x2x1x24", decoder="32x2x1x24", epochs=1)
+
+
+@pytest.fixture(autouse=True)
+def few_stars(monkeypatch):
+    """Three stars that swing as sines, in two bands."""
+    made = []
+    for period in (0.31, 0.52, 0.67):
+        time, band = np.sort(RNG.uniform(0, 400, 160)), RNG.integers(0, 2, 160)
+        value = 15 + band + 0.4 * np.sin(2 * np.pi * time / period) + RNG.normal(0, 0.02, 160)
+        made.append(dict(time=time, value=value, error=np.full(160, 0.02), band=band, label=0, period=period))
+    curves = data.gathered(made, ("g", "r"), ("ab",))
+    monkeypatch.setattr(data, "load", lambda name: curves)
+    folding.observed.cache_clear()
+    yield curves
+    folding.observed.cache_clear()
+
+
+def test_what_is_asked_for_changes_nothing_that_the_model_is_given(few_stars):
+    """Other values at the test's points: the same period, spread, and tokens to learn from."""
+    before, stars = Folding(**SMALL).data(0), folding.observed(0)
+    value = few_stars.value.copy()
+    for i, star in enumerate(stars):
+        value[few_stars.points(i)][star.role == TESTED] += 3
+    object.__setattr__(few_stars, "value", value)
+    folding.observed.cache_clear()
+    after = Folding(**SMALL).data(0)
+    for a, b in ((before.train, after.train), (before.valid, after.valid)):
+        assert torch.equal(a.values, b.values) and torch.equal(a.positions, b.positions)
+    seen = ~before.test.aux["hidden"]
+    assert torch.equal(before.test.values[seen], after.test.values[seen])
+    assert not torch.equal(before.test.values, after.test.values)
+
+
+def test_roles_divide_the_points():
+    splits = Folding(**SMALL).data(1)
+    for i, star in enumerate(folding.observed(1)):
+        count = np.bincount(star.role, minlength=3)
+        for part, asked in ((splits.valid, CHOSEN), (splits.test, TESTED)):
+            assert part.real[i].sum() == count[SEEN] + count[asked] and part.aux["hidden"][i].sum() == count[asked]
+        assert splits.train.real[i].sum() == count[SEEN]
+
+
+def test_a_turn_later_is_the_same_place_on_the_circle():
+    exp = Folding(**SMALL)
+    test = exp.data(0).test
+    x, y = test.positions[..., 2][test.real], test.positions[..., 3][test.real]
+    assert torch.allclose(x.hypot(y), torch.tensor(exp.radius).double())
+    period = test.aux["period"][:, None].expand_as(test.real)[test.real]
+    phase = test.positions[..., 1][test.real] / period
+    np.testing.assert_allclose(torch.atan2(y, x).numpy() / (2 * np.pi) % 1, phase.numpy() % 1, atol=1e-9)
+    assert Folding(axis="time", **SMALL).data(0).test.positions.shape[-1] == 2
+
+
+def test_periods_of_pulsating_stars_are_found(few_stars):
+    found = [star.period for star in folding.observed(0)]
+    np.testing.assert_allclose(found, few_stars.period, rtol=1e-4)
+
+
+def test_lines_in_phase_go_round():
+    """Against scipy, on a curve that is repeated by hand."""
+    time, value, band = RNG.uniform(0, 50, 60), RNG.normal(size=60), np.repeat([0, 1], 30)
+    asked, error, period = RNG.random(60) < 0.3, np.ones(60), 0.7
+    found = folding.filled("folded_line", time, value, error, band, asked, period)
+    expected = np.zeros(60)
+    for k in (0, 1):
+        seen, mine = (band == k) & ~asked, (band == k) & asked
+        x = time[seen] % period
+        line = interp1d(np.concatenate((x - period, x, x + period)), np.tile(value[seen], 3))
+        expected[mine] = line(time[mine] % period)
+    np.testing.assert_allclose(found, expected[asked], atol=1e-9)
+
+
+def test_every_arm_runs_and_the_opponents_fit_sines():
+    for axis in ("phase", "time"):
+        exp = Folding(axis=axis, **SMALL)
+        splits = exp.data(0)
+        model, _ = exp.train(splits, 0)
+        arrays = exp.arrays(model, splits)
+        rmse = np.sqrt(np.mean((arrays["value"] - arrays["prediction"]) ** 2))
+        assert exp.evaluate(model, splits.test)["rmse"] == pytest.approx(rmse, rel=1e-4)
+    scores = exp.compare(splits)
+    assert scores["periods"] == 3 and scores["rmse_stated"] == pytest.approx(0.02, rel=1e-3)
+    # noise of 0.02, and what seven coefficients from about 48 points of a band add to it
+    assert scores["rmse_harmonics"] == pytest.approx(0.02 * np.sqrt(1 + 7 / 48), rel=0.25)
+    assert scores["rmse_median"] == pytest.approx(0.4 / np.sqrt(2), rel=0.2)

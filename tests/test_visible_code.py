@@ -1,0 +1,88 @@
+"""What is on view runs: the open code of a chapter, pasted into an empty file, runs and prints what the page shows."""
+
+import os
+import re
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from chapters import NOTEBOOKS, SMALL
+from conftest import ROOT
+
+SHOWN = ("00_fifteen_minutes", "01_rope", "02_model", "03_cls", "04_units", "14_your_own_series")
+HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
+NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+def visible(name: str) -> list:
+    """The cells of code that a reader sees, the parameters among them, which stand behind a bar."""
+    cells = nbformat.read(NOTEBOOKS[name], as_version=4).cells
+    tags = [set(cell.metadata.get("tags", [])) for cell in cells]
+    return [
+        cell for cell, tag in zip(cells, tags, strict=True)
+        if cell.cell_type == "code" and ("parameters" in tag or not tag & HIDDEN)
+    ]
+
+
+def pasted(names, settings: dict | None = None) -> str:
+    """The cells of these chapters in order, as one file; settings: for the parameters of each."""
+    sources = []
+    for name in names:
+        for cell in visible(name):
+            sources.append(cell.source)
+            if "parameters" in cell.metadata.get("tags", []):
+                sources += [f"{key} = {value!r}" for key, value in (settings or {}).get(name, {}).items()]
+    return "\n\n\n".join(sources)
+
+
+def run(source: str, folder) -> str:
+    (folder / "empty.py").write_text(source, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "empty.py"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1800)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def printed(name: str) -> str:
+    """What the stored page shows below these cells."""
+    return "".join(
+        output.text for cell in visible(name) for output in cell.outputs if output.get("name") == "stdout"
+    )
+
+
+def words(text: str) -> list[str]:
+    return NUMBER.sub("#", text).split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHOWN)
+def test_runs_from_an_empty_file(name, tmp_path):
+    """With small settings, so that numbers differ and words do not."""
+    text = run(pasted([name], SMALL), tmp_path)
+    assert [re.sub(r"\d+", "#", word) for word in words(text) if word.isalpha()] == [
+        re.sub(r"\d+", "#", word) for word in words(printed(name)) if word.isalpha()
+    ]
+
+
+@pytest.mark.slow
+def test_three_chapters_run_one_after_the_other(tmp_path):
+    run(pasted(SHOWN[:3], SMALL), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.weekly
+@pytest.mark.parametrize("name", SHOWN)
+def test_prints_what_the_page_shows(name, tmp_path):
+    """At full size. Another processor rounds otherwise, and training carries that on: a fifth is far more than two
+    processors differ by, and far less than a wrong step costs."""
+    text, stored = run(pasted([name]), tmp_path), printed(name)
+    assert words(text) == words(stored)
+    for found, wanted in zip(NUMBER.findall(text), NUMBER.findall(stored), strict=True):
+        assert float(found) == pytest.approx(float(wanted), rel=0.2, abs=0.02)
+
+
+def test_a_page_that_hides_what_it_needs_is_found(tmp_path):
+    with pytest.raises(AssertionError, match="NameError"):
+        run("print(hidden_setting)", tmp_path)
