@@ -336,7 +336,7 @@ def across(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
     order = np.random.default_rng(0).permutation(sorted({s for s, _ in curves}))
 
     def others(i: int, when: np.ndarray, pool: list[int]) -> np.ndarray:
-        """What is known at some times but for curve i, (M, features)."""
+        """What all curves except i say at some times, (M, features)."""
         found = []
         for channel in channels:
             j = curves.get((seen[i].series, channel))

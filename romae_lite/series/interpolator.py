@@ -23,7 +23,7 @@ from ..tokens import Tokens
 from ..zoo import load
 from . import mixture
 from .candidates import Curve, average, scale_curves
-from .columns import check_dates, to_python
+from .columns import to_python
 from .estimator import Estimator, fitted_scale, read_series
 from .mixture import NAMES, Held, Mixture, Weights
 from .units import Scale, Series, channel_of, duration
@@ -306,12 +306,7 @@ def read(X: Any, scale: Scale | None) -> tuple[Series, Scale]:
 def curves_of(series: Series, given: Scale, scale: Scale, X: Any = None) -> list[Curve]:
     """Return the curves of series, channel after channel of the fit's scale, in the
     units of the data."""
-    for name in given.channels:
-        if name not in scale.channels:
-            known = ", ".join(scale.channels)
-            raise ValueError(f"channel {name!r} is unknown; the model has {known}")
-    if given.dates is not None:
-        check_dates("the times of X", given.dates, "those of the fit", scale.dates)
+    scale.check_known(given)
     errors = X.aux.get("error") if isinstance(X, Tokens) else None
     curves = []
     for b, (values, positions) in enumerate(series):

@@ -150,15 +150,20 @@ class Scale:
         checks.choice("channel", channel, self.channels)
         return self.channels.index(channel)
 
-    def convert(self, series: Series, given: "Scale") -> Series:
-        """Return series of another scale in the units of this one, in order of time:
-        values (N, P) float32, positions (N, 1), or (N, 2) if there are channels."""
+    def check_known(self, given: "Scale") -> None:
+        """ValueError or TypeError if another scale has channels or dates that this one
+        has not."""
         for name in given.channels:
             if name not in self.channels:
                 known = ", ".join(self.channels)
                 raise ValueError(f"channel {name!r} is unknown; the model has {known}")
         if given.dates is not None:
             check_dates("the times of X", given.dates, "those of the fit", self.dates)
+
+    def convert(self, series: Series, given: "Scale") -> Series:
+        """Return series of another scale in the units of this one, in order of time:
+        values (N, P) float32, positions (N, 1), or (N, 2) if there are channels."""
+        self.check_known(given)
         (m0, d0), (m1, d1) = (
             [torch.from_numpy(a.reshape(len(a), -1)) for a in (s.mean, s.deviation)]
             for s in (given, self)
