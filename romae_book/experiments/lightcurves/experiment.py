@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import io
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -36,6 +36,7 @@ PROTOCOLS = (  # survey, what is tested on, RoMAE's settings there
     ("spcc", "random", {}), ("spcc", "official", {}), ("mallorn", "folds", {}),
 )
 METHODS = ("romae", "trees", "minirocket", "sampling", "largest")
+SHOWN = {("trees", "ranks"), ("trees", "shuffled")}  # others than RoMAE that can be given less than all
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
 
 
@@ -71,7 +72,8 @@ class LightCurves(Classification):
     )
     labels: int | None = setting(None, "train on so many labels: of every class alike; None: all", low=2)
     information: str = setting(
-        "all", "what is known of a point: all; times as ranks; times shuffled against values; times and bands alone",
+        "all", "what is known of a point, for RoMAE and the trees: all; times as ranks; times shuffled against values, "
+        "band by band; times and bands alone (RoMAE only: for trees that is the method sampling)",
         choices=("all", "ranks", "shuffled", "times"),
     )
     pretrain_on: str = setting(
@@ -103,6 +105,8 @@ class LightCurves(Classification):
         super().__post_init__()
         if self.keep_low > self.keep_high:
             raise ValueError(f"keep_low is {self.keep_low}; it must be at most keep_high, {self.keep_high}")
+        if self.information != "all" and (self.method != "romae" and (self.method, self.information) not in SHOWN):
+            raise ValueError(f"information is {self.information!r}; {self.method} is for 'all'")
         if self.tested_on == "official" and self.survey not in ("eros1", "spcc"):
             raise ValueError(f"tested_on is 'official'; {self.survey} has no official split: choose folds")
         if self.tested_on == "random" and self.survey != "spcc":
@@ -213,7 +217,7 @@ class LightCurves(Classification):
             return np.eye(self.classes)[np.full(len(test), np.bincount(label).argmax())]
         if self.method == "minirocket":
             return rivals.minirocket(curves.rows(train), curves.rows(test), seed)
-        table = hand_made(self.survey) if self.method == "trees" else sampled(self.survey)
+        table = hand_made(self.survey, self.information) if self.method == "trees" else sampled(self.survey)
         group = curves.part[train] if self.survey == "mallorn" else None
         return rivals.trees(table[train], label, table[test], self.classes, seed=seed, group=group)[0]
 
@@ -303,9 +307,8 @@ def average_precision(truth: np.ndarray, score: np.ndarray) -> float:
 
 @lru_cache(maxsize=2)
 def _tokens(survey: str, information: str, period: bool, scale: float, most: int) -> Tokens:
-    curves = surveys.load(survey)
-    rng = np.random.default_rng(0)
-    found = hand_made(survey) if period else None
+    curves = informed(surveys.load(survey), information)
+    found = hand_made(survey, information) if period and information != "times" else None
     samples = []
     for i in range(len(curves)):
         part = curves.points(i)
@@ -318,13 +321,28 @@ def _tokens(survey: str, information: str, period: bool, scale: float, most: int
             values[:, 5] = found[i, 32 * len(curves.bands)]  # the logarithm of the period
         if information == "times":
             values[:] = 0
-        if information == "shuffled":
-            values = values[rng.permutation(len(values))]
-        weight = np.abs(y) / e if survey not in PERIODIC else np.ones(len(t))
-        time = np.arange(len(t)) - len(t) / 2 if information == "ranks" else scale * (t - np.average(t, weights=weight))
+        bright = survey not in PERIODIC and information != "times"
+        time = scale * (t - np.average(t, weights=np.abs(y) / e if bright else None))
         samples.append((torch.from_numpy(values).float(), torch.from_numpy(np.stack((b, time), 1))))
     label = torch.from_numpy(curves.label.astype(np.int16))
     return collate(samples, label=label, index=torch.arange(len(curves)))
+
+
+def informed(curves: Curves, information: str) -> Curves:
+    """Curves with something taken away. ranks: the number of a point in place of its time; shuffled: values and errors
+    of an object's band in random order. Else as they are."""
+    if information == "ranks":
+        count = np.arange(len(curves.time), dtype=np.float64)
+        return replace(curves, time=count - np.repeat(curves.start[:-1], np.diff(curves.start)))
+    if information != "shuffled":
+        return curves
+    rng, order = np.random.default_rng(0), np.arange(len(curves.time))
+    for i in range(len(curves)):
+        part = curves.points(i)
+        for k in np.unique(curves.band[part]):
+            mine = part.start + np.flatnonzero(curves.band[part] == k)
+            order[mine] = rng.permutation(mine)
+    return replace(curves, value=curves.value[order], error=curves.error[order])
 
 
 def described(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, periodic: bool) -> np.ndarray:
@@ -356,13 +374,14 @@ def sampled(survey: str) -> np.ndarray:
 
 
 @lru_cache(maxsize=3)
-def hand_made(survey: str) -> np.ndarray:
+def hand_made(survey: str, information: str = "all") -> np.ndarray:
     """Hand-made features of a survey, (n, F): computed once, and kept beside the data, for these curves and this code.
     """
-    curves = surveys.load(survey)
+    curves = informed(surveys.load(survey), information)
     code = hashlib.sha256(inspect.getsource(features).encode()).hexdigest()
     key = hashlib.sha256((curves.fingerprint() + code).encode()).hexdigest()[:16]
-    path = Path(data_root()) / "lightcurves" / f"{survey}.features.npz"
+    name = survey if information == "all" else f"{survey}.{information}"
+    path = Path(data_root()) / "lightcurves" / f"{name}.features.npz"
     if path.exists():
         with np.load(path) as kept:
             if str(kept["key"]) == key:
