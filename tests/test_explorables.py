@@ -3,70 +3,39 @@
 import importlib
 import inspect
 import json
-import math
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from conftest import ROOT, made_up_record
-from oracles import rotary_clock as oracle_rotary_clock
-from oracles import spirals as oracle_spirals
 
 from romae_book.explorables import stills
 from romae_book.explorables.explorable import STILLS, Explorable, script_of
 from romae_book.explorables.gallery import figures, gallery
-from romae_book.explorables.rotary import rotary_clock
-from romae_book.explorables.spirals import figure as spirals
+from romae_book.explorables.rotary import two_tokens
 from romae_book.lab import records
 from romae_book.palette import PALETTE
-from romae_lite import rope
-
-COUNTS = [3, 5, 8, 12, 20, 30, 45, 60, 74]
-
-
-def arrays(S: int = 3, N: int = 75, seed: int = 0) -> dict[str, np.ndarray]:
-    """Made-up spirals with made-up predictions, laid out as the recorded arrays are; no model was asked."""
-    rng = np.random.default_rng(seed)
-    theta, K = np.linspace(0, 9.36, N), len(COUNTS)
-    radius = 0.3 * theta
-    clean = np.stack([np.stack((radius * np.cos(theta) + 5, (-1) ** s * radius * np.sin(theta)), -1) for s in range(S)])
-    wave = 0.3 * rng.normal(size=(2, S, K, 1, 2)) * np.sin(3 * theta)[:, None]  # (2, S, K, N, 2)
-    romae, bayes = clean[:, None] + wave / np.sqrt(COUNTS)[:, None, None]
-    return dict(
-        theta=theta, chirality=np.arange(S) % 2, clean=clean, noisy=clean + rng.normal(0, 0.1, clean.shape),
-        order=np.stack([rng.permutation(N) for _ in range(S)]).astype(np.int16), counts=np.array(COUNTS, np.int16),
-        romae=romae.astype(np.float32), bayes=bayes.astype(np.float32),
-    )
-
 
 # --- Python -----------------------------------------------------------------------------------------------------------
 
 
 def test_html_is_self_contained_and_repeatable():
-    figure = spirals.explorable(arrays())
+    figure = two_tokens.explorable()
     html = figure.html()
-    assert html == spirals.explorable(arrays()).html()
+    assert html == two_tokens.explorable().html()
     assert not re.search(r"""\bid=|\bsrc="(?!data:)|\bhref=|@import|url\(|\bfetch\(|import\(""", html)
     addresses = set(re.findall(r"https?://[^\s\"'`)]+", html))
     assert addresses <= {"http://www.w3.org/2000/svg"}  # the name of SVG, which nobody fetches
     assert figure._repr_mimebundle_() == {
         "text/html": html,
-        "text/plain": f"<Explorable spirals: {figure.title}>",
+        "text/plain": f"<Explorable two_tokens: {figure.title}>",
     }
 
 
-def test_size_of_the_full_spirals_figure():
-    full = arrays(S=6)
-    wide = {name: np.repeat(full[name], 2, axis=1)[:, :12] for name in ("romae", "bayes")}
-    html = spirals.explorable(full | wide | {"counts": np.arange(5, 65, 5)}).html()
-    assert len(html.encode()) < 250_000
-
-
 def test_data_cannot_end_the_script_nor_the_figure():
-    evil = {"position": 1, "evil": "</script><b>"}
-    script, title = script_of("rotary_clock"), 'a <b> & "c"'
+    evil = {"evil": "</script><b>"}
+    script, title = script_of("two_tokens"), 'a <b> & "c"'
     figure = Explorable(name="evil", script=script, data=evil, title=title, caption="<i>")
     html = figure.html()
     assert html.count("</script>") == 1 and "<b>" not in html and "<i>" not in html
@@ -75,69 +44,13 @@ def test_data_cannot_end_the_script_nor_the_figure():
 @pytest.mark.parametrize("data", [{"x": float("nan")}, {"x": float("inf")}, {"x": np.zeros(2)}])
 def test_data_that_json_cannot_say_is_refused(data):
     with pytest.raises(ValueError, match="JSON without NaN"):
-        Explorable(name="rotary_clock", script=script_of("rotary_clock"), data=data, title="t", caption="c")
+        Explorable(name="two_tokens", script=script_of("two_tokens"), data=data, title="t", caption="c")
 
 
 @pytest.mark.parametrize("script", [None, ROOT / "sundial.js"])
 def test_data_need_a_drawing(script):
     with pytest.raises(ValueError, match="script of 'sundial' is"):
         Explorable(name="sundial", script=script, data={}, title="t", caption="c")
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("counts", np.array(COUNTS[::-1]), "counts is"),
-        ("counts", np.array([0, *COUNTS[1:]]), "counts is"),
-        ("order", np.zeros((3, 75), int), "order must"),
-    ],
-)
-def test_impossible_orders_and_counts_are_named(name, value, message):
-    with pytest.raises(ValueError, match=message):
-        spirals.payload(arrays() | {name: value})
-
-
-@pytest.mark.parametrize("model", ["romae", "bayes"])
-def test_rmse_is_that_of_the_hidden_points(model):
-    given = arrays()
-    data = spirals.payload(given)
-    for s in range(3):
-        for k, count in enumerate(COUNTS):
-            total = 0.0
-            for i in given["order"][s, count:]:
-                total += sum((given[model][s, k, i, c] - given["clean"][s, i, c]) ** 2 for c in range(2))
-            expected = math.sqrt(total / (2 * (75 - count)))
-            # both curves are rounded to 1e-4 on the way: each difference moves by at most 1e-4, and so does its RMS
-            assert oracle_spirals.spiral_rmse(data, s, k, model) == pytest.approx(expected, abs=1e-4)
-
-
-def test_rmse_where_nothing_is_hidden():
-    data = spirals.payload(arrays() | {"counts": np.array([*COUNTS[:-1], 75])})
-    assert math.isnan(oracle_spirals.spiral_rmse(data, 0, len(COUNTS) - 1, "romae"))
-
-
-def test_spirals_are_named_by_their_kind():
-    turns = [spiral["turn"] for spiral in spirals.payload(arrays())["spirals"]]
-    assert turns == ["outward", "inward", "outward"]
-
-
-@pytest.mark.parametrize("dim", [2, 8, 16, 60])
-@pytest.mark.parametrize("p", [0.0, 0.35, 0.75, 1.0])
-@pytest.mark.parametrize("base", [10.0, 10_000.0])
-def test_clock_turns_like_the_model(dim, p, base):
-    freqs = rope.frequencies(dim, p, base)
-    np.testing.assert_allclose(rotary_clock.frequencies(dim, p, base), freqs.numpy(), rtol=1e-13)
-    phase = rope.angles(torch.tensor([[[12.34]]], dtype=torch.float64), freqs)[:, :, None]  # (1, 1, 1, dim / 2)
-    ones = torch.ones(1, 1, 1, dim)
-    score = (rope.rotate(ones, phase.cos(), phase.sin()) * ones).sum() / dim
-    # the rotation is in float32
-    assert oracle_rotary_clock.agreement(12.34, dim, p, base) == pytest.approx(score.item(), abs=1e-6)
-
-
-@pytest.mark.parametrize("bad", [dict(dim=7), dict(dim=62), dict(position=-1.0), dict(p=1.5), dict(base=1.0)])
-def test_clock_refuses(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        rotary_clock.explorable(**bad)
 
 
 def luminance(colour: str) -> float:
@@ -156,7 +69,7 @@ def test_palette_can_carry_text(name):
 
 def test_gallery_names_what_there_is():
     assert set(EXAMPLES) <= set(figures()), "EXAMPLES below makes up data for figures that are there"
-    with pytest.raises(KeyError, match="rotary_clock"):
+    with pytest.raises(KeyError, match="two_tokens"):
         gallery("sundial")
 
 
@@ -164,16 +77,6 @@ def keep(root, experiment: str, preset: str, arrays: dict, metrics: dict, seed: 
     """A record that no run left, with arrays beside it; the path of the arrays."""
     record = made_up_record(experiment, preset, seed, settings, root, metrics=metrics)
     return records.save_arrays(root / experiment / f"{record.planned.name}.npz", **arrays)
-
-
-def test_damaged_arrays_are_named_and_passed_over(tmp_path):
-    keep(tmp_path, "spirals", "paper", arrays(), {"rmse_clean": 0.5})
-    keep(tmp_path, "spirals", "best", arrays(), {"rmse_clean": 0.5}).write_bytes(b"PK no archive")
-    caption = gallery("spirals", root=tmp_path).caption
-    assert "--preset paper --seeds 0." in caption and "best-s0.npz cannot be used" in caption
-    (tmp_path / "spirals" / "paper-s0.json").write_text("{")
-    assert gallery("spirals", root=tmp_path).data is None
-    assert "paper-s0.json is not JSON" in gallery("spirals", root=tmp_path).caption
 
 
 def of(chapter: str, name: str, *values):
@@ -185,7 +88,6 @@ def of(chapter: str, name: str, *values):
 RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
     "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}),
-    "spirals": ("spirals", "paper", arrays, {"rmse_clean": 0.5}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
     "uea": ("uea", "best", of("uea", "letters", False), {"accuracy": 0.5}, {"dataset": "CharacterTrajectories"}),
@@ -196,7 +98,7 @@ RECORDED = {
 }
 BESIDE = {"count_or_time": {"told": "numbers"}}  # of figures of two runs: settings of the other, which is whole
 NOT_DRAWN = {  # kept for other figures
-    "spirals": {"theta"}, "moving_tokens": {"grid", "bias", "absolute"},
+    "moving_tokens": {"grid", "bias", "absolute"},
 }
 
 
@@ -214,7 +116,7 @@ def test_all_figures_of_recorded_runs_are_known(tmp_path):
 
 
 WANTED = {  # presets, the one that is wanted most last
-    "spirals": ("paper", "best"), "patient": ("small", "paper", "best"), "uea": ("paper", "best"),
+    "patient": ("small", "paper", "best"), "uea": ("paper", "best"),
 }
 
 
@@ -229,6 +131,10 @@ def test_the_wanted_preset_is_drawn_and_a_damaged_file_passed_over(name, tmp_pat
     path.write_bytes(b"PK no archive")
     caption = gallery(name, root=tmp_path).caption
     assert f"{path.name} cannot be used" in caption and f"--preset {WANTED[name][-2]} " in caption
+    for record in tmp_path.rglob("*.json"):
+        record.write_text("{")
+    nothing = gallery(name, root=tmp_path)
+    assert nothing.data is None and f"{record.name} is not JSON" in nothing.caption
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -330,33 +236,6 @@ def state(page, index: int = 0) -> dict:
     return told
 
 
-def test_spirals_numbers_agree_with_python_by_keyboard(visit):
-    data = spirals.payload(arrays())
-    page = visit(spirals.explorable(arrays()).html())
-    assert state(page)["observed"] == 30
-    for s in range(3):
-        page.get_by_role("button", name=f"Test spiral {s + 1}").press("Enter")
-        page.locator("input[type=range]").focus()
-        page.keyboard.press("Home")
-        for k, count in enumerate(COUNTS):
-            now = state(page)
-            assert (now["spiral"], now["observed"], now["hidden"]) == (s + 1, count, 75 - count)
-            for model in ("romae", "bayes"):
-                expected = f"{oracle_spirals.spiral_rmse(data, s, k, model):.4f}"
-                assert now[f"rmse_{model}"] == expected
-                assert expected in page.locator(".sp-legend").inner_text()
-            page.keyboard.press("ArrowRight")
-
-
-def test_spirals_reveal_plays_and_pauses(visit):
-    page = visit(spirals.explorable(arrays()).html())
-    page.locator("input[type=range]").press("Home")
-    page.get_by_role("button", name="Reveal").click()
-    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).observed >= 8")
-    page.get_by_role("button", name="Pause").click()
-    assert state(page)["playing"] is False and page.get_by_role("button", name="Reveal").count() == 1
-
-
 # Figures that say nothing without data have made-up data here; all others are taken from the gallery.
 EXAMPLES = {
     "mask_ratio": of("autoencoder", "figure", "mask_ratio"),
@@ -367,7 +246,6 @@ EXAMPLES = {
     "sound": of("esc50", "figure"),
     "synthetic": of("synthetic", "figure"),
     "moving_tokens": of("cls", "figure"),
-    "spirals": lambda: spirals.explorable(arrays()),
     "hero": of("hero", "figure"),
     "count_or_time": of("waves", "figure"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
@@ -449,7 +327,7 @@ def test_still_pictures_without_scripts(visit):
 
 def test_still_picture_returns_where_the_drawing_fails(visit):
     head = "function explorable(root, data, kit) {"
-    page = visit(rotary_clock.explorable().html().replace(head, head + ' throw Error("no");'), expect_errors=True)
+    page = visit(two_tokens.explorable().html().replace(head, head + ' throw Error("no");'), expect_errors=True)
     assert page.locator(".romae-explorable").get_attribute("data-ready") == "failed"
     assert page.locator(".romae-still").is_visible()
 
@@ -473,51 +351,10 @@ def test_no_two_figures_share_a_prefix_of_css_classes():
 
 
 def test_drawn_later_inside_a_closed_dropdown(visit):
-    page = visit(f"<details><summary>more</summary>{spirals.explorable(arrays()).html()}</details>")
-    assert state(page)["observed"] == 30
+    page = visit(f"<details><summary>more</summary>{two_tokens.explorable().html()}</details>")
+    assert state(page)["pairs"] == 4
     page.locator("summary").click()
-    page.wait_for_function("() => document.querySelectorAll('.sp-plot circle').length === 75")
-
-
-def test_clock_agrees_with_python(visit):
-    page = visit(rotary_clock.explorable(position=3.7, dim=16, p=0.75, base=10_000).html())
-    position, p = page.locator("input[type=range]").all()
-    for value, dim, fraction, base in (
-        ("41.37", 60, "0.35", 100),
-        ("0", 4, "1", 100_000),
-        ("99.99", 24, "0", 10),
-    ):
-        position.fill(value)
-        p.fill(fraction)
-        page.get_by_label("Head dimension").select_option(str(dim))
-        page.get_by_label("Base").select_option(str(base))
-        now = state(page)
-        thetas = rotary_clock.frequencies(dim, float(fraction), base)
-        assert now["angles"] == [f"{float(value) * theta:.4f}" for theta in thetas]
-        assert now["agreement"] == f"{oracle_rotary_clock.agreement(float(value), dim, float(fraction), base):.3f}"
-        assert (now["turning"], now["pairs"]) == (sum(t > 0 for t in thetas), dim // 2)
-        assert page.locator(".rc-dials > div").count() == dim // 2
-        shown = page.locator(".rc-dials > div").all_inner_texts()
-        assert [text.strip() for text in shown] == [f"λ {oracle_rotary_clock.wavelength(theta)}" for theta in thetas]
-
-
-def test_clock_hand_turns_with_the_pointer(visit):
-    """Half a turn of the first hand, one radian per unit, adds pi; dragging on winds the clock beyond one turn."""
-    page = visit(rotary_clock.explorable(position=0).html())
-    box = page.locator(".rc-dials svg").first.bounding_box()
-    x, y, r = box["x"] + box["width"] / 2, box["y"] + box["height"] * 42 / 86, box["width"] * 36 / 92
-    page.mouse.move(x + r, y)
-    page.mouse.down()
-    for turns in range(1, 13):
-        angle = turns * math.pi / 4
-        page.mouse.move(x + r * math.cos(angle), y - r * math.sin(angle))
-        # positions are kept to 0.01, mouse positions to a pixel of a dial of about 36 pixels radius
-        assert float(state(page)["position"]) == pytest.approx(angle, abs=0.08)
-    page.mouse.up()
-    page.mouse.move(x, y)
-    assert float(state(page)["position"]) == pytest.approx(3 * math.pi, abs=0.08)
-    page.locator(".rc-dials [role=slider]").first.press("Home")
-    assert float(state(page)["position"]) == 0
+    page.wait_for_function("() => document.querySelector('.tt-dials').getBoundingClientRect().height > 40")
 
 
 FOCUSED = """() => {

@@ -6,7 +6,6 @@ import re
 import pytest
 from test_explorables import MAKERS, state, visit  # noqa: F401  (a fixture)
 
-from romae_book.explorables.gallery import gallery
 from romae_book.explorables.rotary import two_tokens
 
 LINK = "Copy a link to this figure as it stands"
@@ -77,9 +76,8 @@ def test_python_and_the_page_write_the_same_address(show):
     page.get_by_label("Position of the query").press("End")
     page.get_by_label("Query and key").select_option("at odds")
     assert address(page) == figure.address(vectors="at odds", query=30)  # in the order in which the figure makes them
-    clock = gallery("rotary_clock")
-    now = state(opened(show(clock), clock.address(**{"Head dimension": 8, "base": 100, "position": 99})))
-    assert (now["dim"], now["base"], float(now["position"])) == (8, 100, 99)
+    now = state(opened(page, figure.address(**{"Dials": 2, "key": -3})))  # a label does as well as a name
+    assert (now["pairs"], now["query"], now["key"]) == (2, "7.25", "-3.00")
 
 
 def test_a_sentence_opens_a_state_on_its_own_page(show):

@@ -170,12 +170,11 @@ def test_figure_and_finding_come_from_the_records(tmp_path):
 
 def test_counter_example_is_that_of_the_recorded_spirals(tmp_path):
     """Without a run of the same model, the preset "best": pooled over the hidden points of its spirals."""
-    from test_explorables import arrays
-
+    rng = np.random.default_rng(0)
     made = made_up_record("spirals", "best", 0, {}, tmp_path, metrics={"rmse_clean": 0.5})
-    few = arrays(S=2)
-    few = {k: np.repeat(v, 2, axis=1)[:, :12] if k in ("romae", "bayes") else v for k, v in few.items()}
-    few["counts"] = np.array(COUNTS)
+    shapes = {"romae": (2, 12, 75, 2), "bayes": (2, 12, 75, 2), "clean": (2, 75, 2)}
+    few = {name: rng.normal(size=shape) for name, shape in shapes.items()} | {"counts": np.array(COUNTS)}
+    few["order"] = np.stack([rng.permutation(75) for _ in range(2)])
     kept = tmp_path / "spirals" / f"{made.planned.name}.npz"
     records.save_arrays(kept, **few)
     few = records.load_arrays(kept)  # what was kept is float32

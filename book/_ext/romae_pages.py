@@ -1,6 +1,6 @@
 """What this book adds to Sphinx.
 
-    {explorable} spirals               an interactive figure, built from the committed records
+    {explorable} count_or_time         an interactive figure, built from the committed records
     {results}                          every claim of the paper with a picture and a verdict, from the records
     {found}                            what the book found: a sentence and a picture each; with ids, these alone, brief
     {claims} reproduced                the claims that came out so, as a list; several words are joined by hyphens

@@ -21,9 +21,8 @@ def figures() -> dict[str, Callable[..., Explorable]]:
     from .physionet import figure as _physionet  # noqa: F401
     from .position import learn_position, moving_tokens  # noqa: F401
     from .priors import figure as _priors  # noqa: F401
-    from .rotary import attention_kernel, rotary_clock, two_tokens  # noqa: F401
+    from .rotary import attention_kernel, two_tokens  # noqa: F401
     from .speed import cost  # noqa: F401
-    from .spirals import figure as _spirals  # noqa: F401
     from .spirals import hero  # noqa: F401
     from .synthetic import figure as _synthetic  # noqa: F401
     from .tiny_imagenet import figure as _tiny_imagenet  # noqa: F401

@@ -2,14 +2,14 @@
 
 import math
 
-from romae_book.explorables.rotary.rotary_clock import frequencies
 from romae_book.explorables.rotary.two_tokens import BASE, DIM, VECTORS, P
+from romae_lite.rope import frequencies
 
 
 def turned(pairs: list[tuple[float, float]], position: float) -> list[tuple[float, float]]:
     """Every pair turned by position times its frequency."""
     out = []
-    for (x, y), theta in zip(pairs, frequencies(DIM, P, BASE), strict=True):
+    for (x, y), theta in zip(pairs, frequencies(DIM, P, BASE).tolist(), strict=True):
         c, s = math.cos(position * theta), math.sin(position * theta)
         out.append((x * c - y * s, x * s + y * c))
     return out

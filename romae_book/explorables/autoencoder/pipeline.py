@@ -1,6 +1,6 @@
 """RoMAE in one moving picture, in four steps: observe, hide, encode, ask. The picture of chapter 00.
 
-Fixed and made up, but for the distances: one series at irregular times, and which of its points are hidden.
+Fixed and made up, except the distances: one series at irregular times, and which of its points are hidden.
 """
 
 import math

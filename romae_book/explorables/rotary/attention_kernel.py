@@ -3,7 +3,6 @@
 The query and the key are the reader's to shape.
 
 A pair of channels adds |q||k| cos(theta d - phi) to the score of two tokens a distance d apart, where phi is the angle
-from pathlib import Path
 from the query's hand to the key's when both are unturned. So a head's score is a sum of cosines of fixed wavelengths,
 with weights and phases that its projections may choose: that sum is the kernel. With two axes every axis has half of
 the pairs, and the kernel is a function of the one distance plus a function of the other.
@@ -11,8 +10,9 @@ the pairs, and the kernel is a function of the one distance plus a function of t
 
 import math
 
+from romae_lite.rope import frequencies
+
 from ..explorable import Explorable, figure
-from .rotary_clock import frequencies
 
 DIM, P, BASE = 16, 0.75, 10_000.0
 MOST = 2.0  # largest weight that a pair can be given
@@ -22,7 +22,7 @@ PRESETS = ("all equal", "only fast", "only slow", "5 back")
 
 def thetas(axes: int) -> list[float]:
     """Frequency of each of the eight pairs: all on one axis, or four on each of two."""
-    return frequencies(DIM // axes, P, BASE) * axes
+    return frequencies(DIM // axes, P, BASE).tolist() * axes
 
 
 def shaped(preset: str, axes: int) -> tuple[list[float], list[float]]:

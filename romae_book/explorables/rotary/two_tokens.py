@@ -5,9 +5,9 @@ positions and takes the dot product of what comes out, as attention does; nowher
 positions, so that what stays constant in the figure is found and not put in.
 """
 
+from romae_lite.rope import frequencies
 
 from ..explorable import Explorable, figure
-from .rotary_clock import frequencies
 
 DIM, P, BASE = 8, 0.75, 100.0  # four pairs, three of which turn, with wavelengths that fit on the line
 REACH = 30.0  # the line runs from -REACH to REACH
@@ -42,7 +42,7 @@ def explorable(query: float = 7.25, key: float = 2.0, vectors: str = "equal", pa
             "chosen": vectors,
             "pairs": pairs,
             "reach": REACH,
-            "thetas": frequencies(DIM, P, BASE),
+            "thetas": frequencies(DIM, P, BASE).tolist(),
             "vectors": {name: {"query": q, "key": k} for name, (q, k) in VECTORS.items()},
         },
         height=150,

@@ -29,9 +29,9 @@ Model = tuple[RoMAE, Synthetic]  # and the settings it was made with
 
 
 def payload(models: Sequence[Model], start: int = 7, observed: int = 5, asked: int = 24) -> dict:
-    """What the page needs, as JSON: models, alike but for the unit of time, the first to begin with; and series of the
-    generator, `start` the first to be shown. asked: the point whose weights are shown first. ValueError where the page
-    cannot compute what a model does."""
+    """What the page needs, as JSON: models, alike except in the unit of time, the first to begin with; and series of
+    the generator, `start` the first to be shown. asked: the point whose weights are shown first. ValueError where the
+    page cannot compute what a model does."""
     for _, exp in models:
         if exp.grid != GRID:
             raise ValueError(f"grid is {exp.grid!r}; the page knows {GRID!r} only")
