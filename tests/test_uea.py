@@ -549,6 +549,24 @@ def test_majority():
     assert predictors.majority(np.array([2, 2, 0]), np.array([2, 1, 2, 0])) == 0.5
 
 
+def test_trees_get_values_and_times_apart(data):
+    """By NumPy on one series; times stay as they are when the values change, and of made-up series of four
+    classes alike in length they tell nothing, a quarter."""
+    x, t = predictors.statistics(data.test), predictors.sampling(data.test)
+    v, at = data.test.values[0][data.test.real[0]].double().numpy(), data.test.positions[0, data.test.real[0], 0]
+    channels = v.shape[1]
+    np.testing.assert_allclose(x[0, :channels], v.mean(0))
+    np.testing.assert_allclose(x[0, 4 * channels : 5 * channels], np.median(v, 0))
+    np.testing.assert_allclose(x[0, -channels:], np.abs(v[1:] - v[:-1]).mean(0))
+    assert t[0, 0] == len(v) and t[0, 2] == at[-1]
+    changed = dataclasses.replace(data.test, values=-2 * data.test.values)
+    np.testing.assert_array_equal(predictors.sampling(changed), t)
+    pytest.importorskip("lightgbm")
+    label = data.test.aux["label"].numpy()
+    right, by_times = (np.mean(f(data.train, data.test) == label) for f in (predictors.trees, predictors.times))
+    assert by_times < 0.6 < right
+
+
 def test_on_grid(data):
     """Exact at the steps there are, straight between them, level beyond them."""
     grid = predictors.on_grid(data.test, 100)

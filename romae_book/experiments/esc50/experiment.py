@@ -260,9 +260,10 @@ class ESC50(Classification):
         return found | {"accuracy_hop_resized": self.evaluate(model, sounds.resized(data.test, 2))["accuracy"]}
 
     def compare(self, data: Splits) -> dict[str, float]:
-        """accuracy_linear where scikit-learn is installed, and accuracy_minirocket where aeon is."""
+        """accuracy_linear where scikit-learn is installed, accuracy_trees where LightGBM is, and accuracy_minirocket
+        where aeon is."""
         label, found = data.test.aux["label"].numpy(), {}
-        for module, name in (("sklearn", "linear"), ("aeon", "minirocket")):
+        for module, name in (("sklearn", "linear"), ("lightgbm", "trees"), ("aeon", "minirocket")):
             if find_spec(module) is not None:
                 guess = getattr(rivals, name)(data.train, data.test)
                 found[f"accuracy_{name}"] = float(np.mean(guess == label))
