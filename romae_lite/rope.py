@@ -98,11 +98,10 @@ class PositionEncoding:
 
     Parameters
     ----------
-    kind : {"rope", "quantised", "absolute", "mixed", "none"}
+    kind : {"rope", "quantised", "absolute", "none"}
         "rope": continuous. "quantised": positions rounded to whole numbers, what RoPE
         on a grid does. "absolute": sines and cosines of the position are added to the
-        tokens, at the same real positions in encoder and decoder. "mixed": the last
-        axis turns, the others are added: for a band and a time, say.
+        tokens, at the same real positions in encoder and decoder.
     p : float
         Share of the pairs that turn, of p-RoPE (Sec. 3.1.1).
     base : float
@@ -114,7 +113,7 @@ class PositionEncoding:
     p: float = 0.75
     base: float = 10_000.0
 
-    KINDS = ("rope", "quantised", "absolute", "mixed", "none")
+    KINDS = ("rope", "quantised", "absolute", "none")
 
     def __post_init__(self):
         one_of(*self.KINDS)("kind of encoding", self.kind)
@@ -124,9 +123,8 @@ class PositionEncoding:
         self, positions: Tensor, head_dim: int
     ) -> tuple[Tensor, Tensor] | None:
         """positions (B, N, D) -> cos, sin (B, N, 1, head_dim / 2), float32, or None."""
-        if not (turned := self._axes(positions.shape[-1])[0]):
+        if self.kind not in ("rope", "quantised"):
             return None
-        positions = positions[..., -turned:]
         if self.kind == "quantised":
             positions = positions.round()
         phase = self._phase(positions, head_dim, self.p)
@@ -137,15 +135,10 @@ class PositionEncoding:
 
         Sines of all axes, then their cosines (Vaswani et al., 2017).
         """
-        if not (added := self._axes(positions.shape[-1])[1]):
+        if self.kind != "absolute":
             return None
-        phase = self._phase(positions[..., :added], dim, 1.0)
+        phase = self._phase(positions, dim, 1.0)
         return torch.cat((phase.sin(), phase.cos()), dim=-1)
-
-    def _axes(self, axes: int) -> tuple[int, int]:
-        """How many axes turn queries and keys (the last), and are added (the first)."""
-        parts = {"absolute": (0, axes), "mixed": (1, axes - 1), "none": (0, 0)}
-        return parts.get(self.kind, (axes, 0))
 
     def _phase(self, positions: Tensor, dim: int, p: float) -> Tensor:
         dim = axis_dim("head_dim or dim", dim, positions.shape[-1])
@@ -153,15 +146,12 @@ class PositionEncoding:
 
     def check_stack(self, name: str, dim: int, head_dim: int, axes: int) -> None:
         """Raise ValueError where channels cannot hold positions of so many axes."""
-        turned, added = self._axes(axes)
-        pairs = 0
-        if self.kind == "mixed" and not added:
-            raise ValueError("positions are 'mixed': axes must be at least 2, not 1")
-        if added:
-            axis_dim(f"dim of the {name}", dim, added)
-        if turned:
-            pairs = axis_dim(f"head_dim of the {name}", head_dim, turned) // 2
-        if pairs and self.p > 0 and not turning_pairs(2 * pairs, self.p):
+        if self.kind == "absolute":
+            axis_dim(f"dim of the {name}", dim, axes)
+        if self.kind not in ("rope", "quantised"):
+            return
+        pairs = axis_dim(f"head_dim of the {name}", head_dim, axes) // 2
+        if self.p > 0 and not turning_pairs(2 * pairs, self.p):
             raise ValueError(
                 f"p is {self.p}, so that none of the {pairs} pair(s) of an axis turns "
                 f"in a head of the {name}; it must be at least {1 / pairs:g} here, or 0"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import made_up_record
 from damage import DAMAGE, damaged_records
-from pages import encodings, lab_record, results
+from pages import lab_record, results, times
 from pages.deviations import DEVIATIONS as PAGE
 from romae_pages import name_damaged_records
 
@@ -63,7 +63,7 @@ def test_one_alone_is_named_where_there_is_no_sound_record(damaged, capsys):
 
 
 READERS = {
-    "results": results.results_html, "found": results.found_html, "encodings": encodings.encodings_html,
+    "results": results.results_html, "found": results.found_html, "times": times.times_html,
     "lab record": lambda: "".join(part.html for part in lab_record.lab_record("spirals")),
 }
 

@@ -44,12 +44,7 @@ def test_neighbouring_pairs_turn_as_the_halves_do():
 @pytest.mark.parametrize("ragged", [False, True])
 @pytest.mark.parametrize(
     ("kind", "axes", "cls"),
-    [
-        (k, axes, cls)
-        for k in PositionEncoding.KINDS
-        for axes, cls in ((1, True), (2, False))
-        if (k, axes) != ("mixed", 1)
-    ],
+    [(k, axes, cls) for k in PositionEncoding.KINDS for axes, cls in ((1, True), (2, False))],
 )
 def test_reconstruction_and_its_gradients(alone, ragged, kind, axes, cls):
     torch.manual_seed(0)

@@ -185,7 +185,7 @@ def test_what_is_in_the_padding_does_not_matter():
     torch.testing.assert_close(model(clean), model(dirty), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("kind", ["rope", "absolute", "mixed"])
+@pytest.mark.parametrize("kind", ["rope", "absolute"])
 @pytest.mark.parametrize("pool", ["cls", "mean", "token"])
 def test_order_of_tokens_does_not_matter(pool, kind):
     model = built(lambda: RoMAEPredictor(config(axes=2, positions=PositionEncoding(kind=kind)), 3, pool))
@@ -229,17 +229,6 @@ def test_positions_matter():
         moved = Tokens(values=tokens.values, positions=stretched)
         change = (masked(model, moved, hidden)[0] - masked(model, tokens, hidden)[0]).abs().max()
         assert change < 1e-6 if kind == "none" else change > 1e-3
-
-
-def test_mixed_sees_shifts_of_the_added_axis_only():
-    """Without [CLS]: time counts by distances, as with RoPE; the other axis says which."""
-    tokens = batch(10, axes=2)
-    hidden = hide(tokens.real, ratio=0.5, generator=generator())
-    model = built(lambda: RoMAE(config(axes=2, cls=False, positions=PositionEncoding(kind="mixed"))))
-    for shift, seen in (([0.0, 7.3], False), ([7.3, 0.0], True)):
-        moved = Tokens(values=tokens.values, positions=tokens.positions + torch.tensor(shift))
-        change = (masked(model, moved, hidden)[0] - masked(model, tokens, hidden)[0]).abs().max()
-        assert change > 1e-3 if seen else change < 1e-5
 
 
 # Parts --------------------------------------------------------------------------------------------------------------
@@ -588,7 +577,6 @@ def test_initialisation():
             lambda: config(axes=5, positions=PositionEncoding(kind="absolute")),
             "dim of the encoder is 24; 5 axes need a multiple of 10",
         ),
-        (lambda: config(positions=PositionEncoding(kind="mixed")), "axes must be at least 2, not 1"),
         (lambda: config(dropout=1.0), "dropout is 1.0"),
         (
             lambda: config(encoder=size("8x4x1x8")),

@@ -208,16 +208,6 @@ def test_absolute_adds_sines_and_cosines(axes):
             torch.testing.assert_close(added[b, n], exact, rtol=0, atol=5e-7)  # the angle's rounding, 2.4e-7, twice
 
 
-def test_mixed_turns_by_the_last_axis_and_adds_the_others():
-    positions, mixed = 7 * torch.randn(2, 4, 3, dtype=torch.float64), PositionEncoding(kind="mixed")
-    absolute = PositionEncoding(kind="absolute").embedding(positions[..., :2], 24)
-    assert torch.equal(mixed.embedding(positions, 24), absolute)
-    for mine, one_axis in zip(
-        mixed.rotation(positions, 12), PositionEncoding().rotation(positions[..., 2:], 12), strict=True
-    ):
-        assert torch.equal(mine, one_axis)
-
-
 def test_rope_adds_nothing_and_none_does_nothing():
     positions = torch.rand(1, 3, 1, dtype=torch.float64)
     assert PositionEncoding().embedding(positions, 24) is None

@@ -24,7 +24,7 @@ from romae_book.experiments.spirals.experiment import Spirals
 from romae_book.lab import campaign, provenance, records
 from romae_book.lab import run as runs
 from romae_book.lab.planned import Planned, assignment, record_path, seeds
-from romae_book.paper import encodings, queue
+from romae_book.paper import queue
 from romae_book.paper.queue import Wish
 from romae_lite import training
 from romae_lite.model import SIZES, count_parameters
@@ -372,8 +372,7 @@ def small_campaign(no_arrays, monkeypatch):
     monkeypatch.setattr(Spirals, "campaign", (("paper", 2), ("quick", 1)))
     monkeypatch.setattr(queue, "QUEUE", ())
     monkeypatch.setattr(queue, "open_rows", lambda names=None: [])
-    for module in (campaign, encodings):
-        monkeypatch.setattr(module, "experiments", lambda only={"spirals": Spirals}: only)
+    monkeypatch.setattr(campaign, "experiments", lambda only={"spirals": Spirals}: only)
 
 
 def test_campaign_does_what_is_missing(small_campaign, capsys):
@@ -518,7 +517,7 @@ def test_no_failure_ends_a_campaign(small_campaign, monkeypatch, error, capsys):
 
 
 def test_a_campaign_does_what_its_own_runs_have_made_possible(small_campaign):
-    """As arms of the study of encodings, whose learning rates earlier runs choose."""
+    """The list of wishes is asked again after every run."""
     first, later = (Planned(experiment="spirals", preset="quick", seed=seed) for seed in (0, 1))
     wanted = lambda: [p for p in (first, later) if p is first or first.path.exists()]  # noqa: E731
     made = campaign.campaign(wanted, report=lambda _: None)

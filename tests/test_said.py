@@ -85,10 +85,7 @@ PHYSIONET = "physionet best mae"
 LSST_BY_TABLE, EPILEPSY_BY_TABLE = (f"uea paper accuracy dataset={name}" for name in ("LSST", "Epilepsy"))
 BEFORE, COARSE = "init=torch dropout_at=head rounding=nearest", " precision=bf16"
 LSST, EPILEPSY = "uea best accuracy dataset=LSST", "uea best accuracy dataset=Epilepsy"
-SERIES = "synthetic best mse_noisy n_train=32000"
-CURVES = "elasticc small f1_macro lr=0.024 pretrain_lr=0.015"
 EROS, ASAS = "survey=eros1 tested_on=official", "survey=asas tested_on=folds"
-NAMED = "elasticc small f1_macro encoding=mixed lr=0.0027 pretrain_lr=0.0017"
 PICTURES = "tiny_imagenet small f1_macro"
 BY_STEP = "synthetic paper mse_noisy position_scale=50.0"
 CLEAN_INPUTS = "table-7-romae-tiny-read-with-clean-inputs-spirals-rmse"
@@ -478,61 +475,11 @@ SAID = (
             < 1.2
         ),
     ),
-    # 11, Tiny ImageNet, and the study of encodings
+    # 11, Tiny ImageNet
     (
         "notebooks/11_tiny_imagenet.ipynb",
         "with about ten minutes of one core, it is ahead",
         lambda: every(PICTURES, lambda m: m["accuracy"] > m["accuracy_gradients"]),
-    ),
-    (
-        "book/encodings.md",
-        "There five seeds see no change of our small model's accuracy without the steps' numbers",
-        lambda: no_difference(f"{LSST} | encoding=none lr=0.0007 pretrain_lr=0.0017"),
-    ),
-    (
-        "book/encodings.md",
-        "With both at the paper's unit five seeds do not tell added sines from RoPE",
-        lambda: no_difference(f"{SERIES} position_scale=1.0 | encoding=absolute"),
-    ),
-    (
-        "book/encodings.md",
-        "on the pendulum, which five seeds cannot tell from nothing",
-        lambda: no_difference("pendulum best mse | encoding=absolute"),
-    ),
-    (
-        "book/encodings.md",
-        "where a position is a band and a time, it is RoPE that loses",
-        lambda: change(f"{CURVES} | encoding=absolute lr=0.008 pretrain_lr=0.005").low > 0,
-    ),
-    (
-        "book/encodings.md",
-        "more, which five seeds cannot tell from nothing",
-        lambda: (
-            no_difference(f"{NAMED} | encoding=absolute lr=0.008 pretrain_lr=0.005")
-            and no_difference(f"{NAMED} position_scale=0.32 | encoding=absolute lr=0.0027 pretrain_lr=0.0017")
-        ),
-    ),
-    (
-        "book/encodings.md",
-        "ahead of the first two, and not told from the third",
-        lambda: (
-            change(f"{CURVES} | encoding=mixed lr=0.0027 pretrain_lr=0.0017").low > 0
-            and change("elasticc small f1_macro | encoding=mixed lr=0.0027 pretrain_lr=0.0017").low > 0
-            and no_difference("elasticc small f1_macro lr=0.0027 pretrain_lr=0.0017 | encoding=mixed")
-        ),
-    ),
-    (
-        "book/encodings.md",
-        "and each at its chosen rate it is ahead as well",
-        lambda: change(f"{CURVES} position_scale=0.32 | encoding=mixed lr=0.0027 pretrain_lr=0.0017").low > 0,
-    ),
-    (
-        "book/encodings.md",
-        "band and time together are what is ahead of RoPE at every rate",
-        lambda: all(
-            change(f"elasticc small f1_macro {rates} | encoding=absolute lr=0.008 pretrain_lr=0.005").low > 0
-            for rates in ("lr=0.024 pretrain_lr=0.015", "", "lr=0.0027 pretrain_lr=0.0017")
-        ),
     ),
     (
         "notebooks/10_elasticc.ipynb",
@@ -598,14 +545,6 @@ SAID = (
             sorted(r.metrics["rmse_clean_trial_std_clean_inputs"] for r in runs("spirals text rmse_clean"))[-2] < 0.003
             and round(max(r.metrics["rmse_clean_trial_std_clean_inputs"] for r in runs("spirals text rmse_clean")), 3)
             == 0.007
-        ),
-    ),
-    (
-        "book/encodings.md",
-        "At the grid's two lower rates RoPE tests higher than at the one that its one validation run chose",
-        lambda: all(
-            change(f"{CURVES} | {rates}").mean > 0
-            for rates in ("lr=0.008 pretrain_lr=0.005", "lr=0.0027 pretrain_lr=0.0017")
         ),
     ),
 )

@@ -7,6 +7,7 @@ import html
 from pathlib import Path, PurePosixPath
 
 MOVED = {  # old page -> new page, without .html
+    "book/encodings": "book/times",
     "notebooks/02_cls": "notebooks/03_cls",
     "notebooks/03_autoencoder": "notebooks/02_model",
     "notebooks/04_frequencies": "notebooks/04_units",

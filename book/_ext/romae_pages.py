@@ -11,7 +11,7 @@
     {recorded}`spirals best rmse_clean`                           in a sentence: any other metric of a setting
     {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
     {deviations}                       the entries of the page that it stands on, as one table
-    {encodings}                        what position encodings are worth, from the records
+    {times}                            what classifiers and predictors lose without times
     {chapters}                         the chapters of book/chapters.yml, each with the picture of its first figure
     {api}                              the names of the front door, from their docstrings
 
@@ -189,13 +189,13 @@ class DeviationsDirective(Generated):
         return [nodes.raw("", deviations.table_html(found, cited, "../notebooks/"), format="html")]
 
 
-class EncodingsDirective(Generated):
+class TimesDirective(Generated):
     assets = ("pages.css",)
 
     def generate(self):
-        from pages.encodings import encodings_html
+        from pages.times import times_html
 
-        return [nodes.raw("", encodings_html(), format="html")]
+        return [nodes.raw("", times_html(), format="html")]
 
 
 class ChaptersDirective(Generated):
@@ -257,7 +257,7 @@ def setup(app):
     app.add_directive("found", FoundDirective)
     app.add_directive("lab_record", LabRecordDirective)
     app.add_directive("deviations", DeviationsDirective)
-    app.add_directive("encodings", EncodingsDirective)
+    app.add_directive("times", TimesDirective)
     app.add_directive("chapters", ChaptersDirective)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("model_card", ModelCardDirective)

@@ -62,7 +62,6 @@ class Experiment:
     variants: ClassVar[frozenset[str]] = frozenset()  # the columns of the paper's table: any value is its protocol
     # (preset, number of seeds) or (preset, number of seeds, settings changed) to record, most valuable first
     campaign: ClassVar[tuple[tuple, ...]] = ()
-    encodings: ClassVar[tuple] = ()  # its part in the study of position encodings: `Task`s
     deviations: ClassVar[tuple[str, ...]] = ()  # ids of book/deviations.md that apply
     # of those, the ones of some runs or metrics only: whether (record, metric) is without
     free: ClassVar[dict[str, Callable[[Any, str], bool]]] = {}
@@ -240,24 +239,6 @@ class Experiment:
             checkpoint=checkpoint, log=log, settings=self.config(),
             order=lambda generator: self.order(data.train, self.batch, generator), **options,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """One subject's part: what is run, and what chooses and judges."""
-
-    title: str
-    preset: str
-    units: Mapping[str, Mapping[str, Any]]  # unit of position in words -> settings that make it so
-    rates: tuple[Mapping[str, Any], ...]  # settings of the learning rate to choose from; {} for the preset's own
-    valid: str  # key of the history that chooses, of a run's last entry
-    metric: str  # of the test set
-    better: str  # "lower" or "higher", of both
-    floor: str = ""  # of the records' metrics: what the best possible predictor scores on the same test set
-    mixed: str = ""  # the encoding of that name in words, where positions have axes of two kinds
-    whole: tuple[str, ...] = ()  # units in which positions are whole numbers, so that rounding them changes nothing
-    changes: Mapping[str, Any] = field(default_factory=dict)  # to the preset, for all
-    holdout: Mapping[str, Any] = field(default_factory=dict)  # for choosing, where the preset holds nothing out
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -238,7 +238,7 @@ def worth(by_table: Mapping[str, Runs], ours: Mapping[str, Runs]) -> list:
         shown.append(Markdown(
             "On LSST a model without any positions cannot be told from ours: that our small model is right there is no "
             "evidence that it uses time. Telling the time badly can cost accuracy all the same ({doc}`other encodings, "
-            "other tasks </book/encodings>`)."
+            "other tasks </book/times>`)."
         ))
     return shown
 

@@ -1,7 +1,7 @@
 """What is run next, in one place: the campaign's order.
 
 On a GPU first the claims that nobody has tested, the shortest first. Then QUEUE, by worth per hour; then what the
-experiments ask for, then the study of position encodings.
+experiments ask for.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,11 +10,8 @@ from typing import Any, NamedTuple
 from ..experiments import experiment
 from ..lab import campaign
 from ..lab.planned import Planned
-from . import encodings
 from .ladder import Step, ladder
 from .rule import LEAST
-
-STUDY = "encodings"  # what the command line calls the study of position encodings
 
 
 class Wish(NamedTuple):
@@ -97,20 +94,17 @@ QUEUE = (
 
 
 def missing(names: Iterable[str] | None = None, gpu: bool = False) -> list[Planned]:
-    """The runs that have no record yet, of all experiments and the study or of those named, most valuable first.
+    """The runs that have no record yet, of all experiments or of those named, most valuable first.
 
     ValueError for a name that is none, or that asks for nothing.
     """
     names = None if names is None else list(names)
-    subjects = None if names is None else [name for name in names if name != STUDY]
-    for name in subjects or ():
+    for name in names or ():
         if not experiment(name).campaign:
             raise ValueError(f"{name} asks for no runs; start them by run")
-    untested = [plan for row in open_rows(subjects) for plan in row.plans] if gpu else []
-    queued = [plan for wish in QUEUE if subjects is None or wish.experiment in subjects for plan in wish.plans]
-    found = untested + campaign.unrecorded(queued, today=True) + campaign.missing(subjects)
-    if names is None or STUDY in names:
-        found += encodings.missing()
+    untested = [plan for row in open_rows(names) for plan in row.plans] if gpu else []
+    queued = [plan for wish in QUEUE if names is None or wish.experiment in names for plan in wish.plans]
+    found = untested + campaign.unrecorded(queued, today=True) + campaign.missing(names)
     return list(dict.fromkeys(found))
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from romae_lite.batching import by_length
 from romae_lite.tokens import Tokens
 
-from ..base import Experiment, Splits, Task, numpy_rng, setting
+from ..base import Experiment, Splits, numpy_rng, setting
 from ..classification import Classification
 from . import data as sky
 from . import rivals
@@ -53,15 +53,6 @@ class ELAsTiCC(Classification):
         ("paper", 1),
         ("paper", 1, {"encoder": "tiny-shallow", "alert_mask": True}),
         ("paper", 1, {"alert_mask": True}),
-    )
-    encodings = (
-        Task(
-            title="Made-up light curves", preset="small",
-            # the median time from one visit to the next, in whatever band, is 3.1 days
-            units={"the paper's": {"position_scale": 1.0}, "neighbours": {"position_scale": 0.32}},
-            rates=({"lr": 2.7e-3, "pretrain_lr": 1.7e-3}, {}, {"lr": 2.4e-2, "pretrain_lr": 1.5e-2}),
-            valid="valid_f1_macro", metric="f1_macro", better="higher", mixed="RoPE on time and added band",
-        ),
     )
     deviations = (
         "D1", "D2", "D3", "D4", "D5", "D6", "D11", "D12", "D13", "D31", "D32", "D33", "D34", "D40", "D41", "D42", "D43",

@@ -16,7 +16,7 @@ from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded_build
 
-from ..base import Experiment, Splits, Task, numpy_rng, setting
+from ..base import Experiment, Splits, numpy_rng, setting
 from . import rivals as predictors
 from .arrays import recorded
 from .data import SIZE, STEPS, generate, grey, published
@@ -42,12 +42,6 @@ class Pendulum(Experiment):
         ("paper", 5, {"clips": "published", "clip": None, "schedule": "global-cosine"}),
         ("paper", 5, {"data_seed": 1}),
         ("paper", 5, {"data_seed": 2}),
-    )
-    encodings = (
-        Task(
-            title="Pendulum", preset="best", units={"neighbours": {}}, whole=("neighbours",),  # the paper's, too
-            rates=({"lr": 1.3e-3}, {}, {"lr": 1.2e-2}), valid="valid_mse", metric="mse", better="lower",
-        ),
     )
     meanings = {
         "mse": "mean squared error of sine and cosine",

@@ -16,7 +16,7 @@ from romae_lite.model import count_parameters, masked_loss, predict_hidden
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
-from ..base import Experiment, Masked, Splits, Task, numpy_rng, setting
+from ..base import Experiment, Masked, Splits, numpy_rng, setting
 from . import rivals as predictors
 from .data import GRIDS, generate
 
@@ -51,14 +51,6 @@ class Synthetic(Masked):
         ("paper", 3, {"position_scale": 50.0}),
         ("paper", 1, {"grid": "hetvae"}),
         ("paper", 5, {"grid": "from-zero"}),  # the grid of our own settings
-    )
-    encodings = (
-        Task(
-            title="Synthetic series", preset="best", changes={"n_train": 32_000},
-            units={"the paper's": {"position_scale": 1.0}, "neighbours": {"position_scale": 50.0}},
-            whole=("neighbours",), floor="mse_noisy_gp",
-            rates=({"lr": 3e-3}, {}, {"lr": 3e-2}), valid="valid_mse_noisy", metric="mse_noisy", better="lower",
-        ),
     )
     deviations = ("D1", "D2", "D3", "D5", "D6", "D9", "D10", "D13", "D17", "D18", "D37")
     free = {"D37": lambda record, metric: record.tier == "paper"}

@@ -16,7 +16,7 @@ from romae_lite.model import RoMAE, RoMAEPredictor
 from romae_lite.tokens import Tokens
 from romae_lite.training import fork_rng, mix_seed, seeded
 
-from ..base import Splits, Task, numpy_rng, setting
+from ..base import Splits, numpy_rng, setting
 from ..classification import Classification
 from . import data as archive
 from . import rivals as predictors
@@ -66,14 +66,6 @@ class UEA(Classification):
         ("paper", 3, {"dataset": "LSST"}),  # an hour of a free CPU core each, and up to five, from here on
         ("paper", 3, {"dataset": "CharacterTrajectories"}),
         ("paper", 5, {"dataset": "Heartbeat", "folds": 5}),
-    )
-    encodings = tuple(
-        Task(
-            title=dataset, preset="best", changes={"dataset": dataset}, units={"neighbours": {}}, whole=("neighbours",),
-            rates=({"lr": 7e-4, "pretrain_lr": 1.7e-3}, {}, {"lr": 6e-3, "pretrain_lr": 1.5e-2}),
-            holdout={"valid_share": 0.2}, valid="valid_accuracy", metric="accuracy", better="higher",
-        )
-        for dataset in ("LSST", "CharacterTrajectories")
     )
     meanings = {
         "accuracy_train_mode": "scored with dropout at work, as the authors' script does (D27)",

@@ -1,0 +1,114 @@
+"""Which benchmarks need time? What is left of a model's skill where times, order or values are taken from it.
+
+Skill is what a model scores above somebody who knows nothing: the largest class, or always the mean. A share of it is
+formed seed by seed, against the runs that knew everything, whose data it has.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from ..experiments.lightcurves.experiment import PROTOCOLS
+from ..lab.runs import Runs
+from ..lab.summary import Summary, summarise
+from .ladder import of_setting
+from .statements import Setting
+
+LESS = {  # what is taken away -> in words
+    "added": "times added as sines, not rotated", "ranks": "order alone: ranks in place of times",
+    "none": "no positions at all", "shuffled": "values shuffled among the times", "times": "times alone, no values",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A data set and a model: the runs that know everything, those that know nothing, and those between."""
+
+    name: str
+    metric: str
+    chapter: str
+    who: str = "RoMAE"
+    full: Setting
+    nothing: str | Setting  # a metric of the same runs, or runs of their own
+    less: dict[str, Setting] = field(default_factory=dict)  # by LESS
+
+
+class Share(NamedTuple):
+    """Of a task's skill, what is left: 1 is all of it, 0 nothing."""
+
+    task: Task
+    less: str
+    left: Summary
+
+
+def _of(experiment: str, preset: str, metric: str, base: dict, less: dict[str, dict]) -> dict:
+    """`full` and `less` of a task whose runs differ in these settings."""
+    built = {name: Setting(experiment, preset, metric, base | change) for name, change in less.items()}
+    return {"metric": metric, "full": Setting(experiment, preset, metric, base), "less": built}
+
+
+def _survey(name: str, survey: str, tested_on: str) -> tuple[Task, Task]:
+    """RoMAE from nothing, and boosted trees, on measured light curves."""
+    where = {"survey": survey, "tested_on": tested_on}
+    ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on)) | {"pretrain_epochs": 0}
+    nothing = Setting("lightcurves", "best", "f1_macro", where | {"method": "largest"})
+    least = ("ranks", "shuffled", "times")
+    romae = _of("lightcurves", "best", "f1_macro", where | ours, {one: {"information": one} for one in least})
+    trees = _of("lightcurves", "best", "f1_macro", where | {"method": "trees"},
+                {one: {"information": one} for one in least[:2]} | {"times": {"method": "sampling"}})
+    return (
+        Task(name=name, chapter="10_elasticc", nothing=nothing, **romae),
+        Task(name=name, chapter="10_elasticc", nothing=nothing, who="boosted trees", **trees),
+    )
+
+
+FAST = {"lr": 0.006, "pretrain_lr": 0.015}
+TASKS = (
+    Task(
+        name="synthetic series", chapter="06_synthetic", nothing="mse_noisy_zero",
+        **_of("synthetic", "best", "mse_noisy", {"n_train": 32_000},
+              {"added": {"encoding": "absolute"}, "none": {"encoding": "none", "lr": 0.003}}),
+    ),
+    Task(
+        name="pendulum", chapter="08_pendulum", nothing="mse_mean",
+        **_of("pendulum", "best", "mse", {}, {"added": {"encoding": "absolute"},
+                                              "none": {"encoding": "none", "lr": 0.012}}),
+    ),
+    Task(
+        name="CharacterTrajectories", chapter="09_uea", nothing="accuracy_majority",
+        **_of("uea", "best", "accuracy", {"dataset": "CharacterTrajectories"} | FAST,
+              {one: {"encoding": kind, "lr": 0.002, "pretrain_lr": 0.005}
+               for one, kind in (("added", "absolute"), ("none", "none"))}),
+    ),
+    Task(
+        name="LSST", chapter="09_uea", nothing="accuracy_majority",
+        **_of("uea", "best", "accuracy", {"dataset": "LSST"},
+              {"added": {"encoding": "absolute"},
+               "none": {"encoding": "none", "lr": 0.0007, "pretrain_lr": 0.0017}}),
+    ),
+    *_survey("EROS-1", "eros1", "official"), *_survey("ASAS", "asas", "folds"),
+    *_survey("SPCC", "spcc", "random"), *_survey("MALLORN", "mallorn", "folds"),
+)
+
+
+def shares(root: Path | None = None) -> list[Share]:
+    """What is left, of every task and everything that was taken away whose runs are there."""
+    runs = Runs.load(root)
+    return [
+        Share(task, less, left)
+        for task in TASKS for less in LESS
+        if less in task.less and (left := share(runs, task, less))
+    ]
+
+
+def share(runs: Runs, task: Task, less: str) -> Summary | None:
+    """Over the seeds that all three have; None without any."""
+    full = {run.seed: run for run in of_setting(runs, task.full)}
+    part = {run.seed: run.metrics[task.metric] for run in of_setting(runs, task.less[less])}
+    if isinstance(task.nothing, str):
+        nothing = {seed: run.metrics[task.nothing] for seed, run in full.items()}
+    else:
+        nothing = {run.seed: run.metrics[task.metric] for run in of_setting(runs, task.nothing)}
+    seeds = sorted(full.keys() & part.keys() & nothing.keys())
+    left = [(part[s] - nothing[s]) / (full[s].metrics[task.metric] - nothing[s]) for s in seeds]
+    return summarise(left) if left else None

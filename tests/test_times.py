@@ -1,0 +1,56 @@
+"""What is left of a model's skill without times: against a loop over the files, and what the page says of it."""
+
+import json
+import statistics
+
+import pytest
+from pages.times import picture, times_html
+
+from romae_book.lab.records import results_dir
+from romae_book.paper.times import LESS, TASKS, shares
+
+
+@pytest.fixture(scope="module")
+def found():
+    return shares()
+
+
+def of(found, name, less, who="RoMAE"):
+    return next((one.left for one in found if (one.task.name, one.task.who, one.less) == (name, who, less)), None)
+
+
+def test_a_share_is_what_a_loop_over_the_files_makes_of_it(found):
+    read = lambda name: json.loads((results_dir() / "uea" / f"best-dataset=LSST{name}.json").read_text())  # noqa: E731
+    left = []
+    for seed in range(5):
+        full, part = (read(f"{arm}-s{seed}")["metrics"] for arm in ("", "-encoding=none-lr=0.0007-pretrain_lr=0.0017"))
+        none = full["accuracy_majority"]
+        left.append((part["accuracy"] - none) / (full["accuracy"] - none))
+    assert of(found, "LSST", "none").mean == pytest.approx(statistics.mean(left), rel=1e-12)
+
+
+def test_every_task_differs_from_its_full_runs_in_what_is_taken_away():
+    for task in TASKS:
+        assert task.less.keys() <= LESS.keys()
+        for setting in task.less.values():
+            assert setting.built != task.full.built and setting.metric == task.metric
+
+
+def test_what_the_page_says(found):
+    assert of(found, "synthetic series", "none").high < 0.5
+    assert of(found, "LSST", "none").low < 1 < of(found, "LSST", "none").high
+    assert of(found, "CharacterTrajectories", "none").low > 0.95
+    added = [of(found, name, "added") for name in ("synthetic series", "pendulum", "CharacterTrajectories", "LSST")]
+    assert min(left.mean for left in added[:3]) > 0.95 and added[3].high < 1
+    assert of(found, "ASAS", "times", "boosted trees").low > 0.1
+
+
+def test_the_picture_and_the_table_hold_every_share(found):
+    alt = picture(found).alt
+    for one in found:
+        assert f"{one.task.name}, {one.task.who}, {LESS[one.less]}: {100 * one.left.mean:.0f} %" in alt
+    assert times_html().count("<tr>") == 1 + len(found)
+
+
+def test_without_records_there_is_a_page(tmp_path):
+    assert "<table>" in times_html(tmp_path) and shares(tmp_path) == []
