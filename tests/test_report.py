@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from conftest import made_up_record
 from pages import prose, results
-from pages.later import LATER, later_markdown
 
 from romae_book.cli.commands import main
 from romae_book.experiments import experiments
@@ -443,11 +442,3 @@ def test_no_result_is_typed_in_what_we_found(root):
     text = re.sub(r"\{[\w:]+\}`[^`]*`|```\{.*?```", "", text, flags=re.S)
     text = re.sub(r"Tables? \d+|D\.\d|12 Hz|ESC-50", "", text)
     assert re.findall(r".{0,30}\d.{0,30}", text) == []
-
-
-def test_later_numbers_say_where_they_were_read(root):
-    known = (root / "book" / "references.bib").read_text(encoding="utf-8")
-    text = later_markdown()
-    for found in LATER:
-        assert f"{{{found.source}," in known and found.differs and found.score in text
-        assert found.read in ("abstract", "file", "summary", "paper")

@@ -5,7 +5,6 @@
     {found}                            what the book found: a sentence and a picture each; with ids, these alone, brief
     {claims} reproduced                the claims that came out so, as a list; several words are joined by hyphens
     {model_card} filler                the card of a model that `load` knows, from the record of its run
-    {since_the_paper}                  later and independent numbers, never judged
     {paper}`cell`, {ours}`cell`, {own}`cell`                      in a sentence: a number of the paper, by its id
     {verdict}`claim`, {verdicts}`claims`                          in a sentence: of one claim, and how all came out
     {recorded}`spirals best rmse_clean`                           in a sentence: any other metric of a setting
@@ -138,13 +137,6 @@ class ApiDirective(MarkdownDirective):
         return "\n".join(lines)
 
 
-class SincePaperDirective(MarkdownDirective):
-    def markdown(self):
-        from pages.later import later_markdown
-
-        return later_markdown()
-
-
 def number_role(name, rawtext, text, lineno, inliner, options=None, content=None):
     """A number or a word from the records: `pages.prose` has a function of the role's name."""
     from pages import prose
@@ -261,7 +253,6 @@ def setup(app):
     app.add_directive("chapters", ChaptersDirective)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("model_card", ModelCardDirective)
-    app.add_directive("since_the_paper", SincePaperDirective)
     app.setup_extension("sphinx.ext.autodoc")
     app.add_directive("api", ApiDirective)
     app.setup_extension("docstrings")
