@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import ROOT, made_up_record
 
+from romae_book.experiments.waves.experiment import SHORT, Waves
 from romae_book.explorables import stills
 from romae_book.explorables.explorable import STILLS, Explorable, script_of
 from romae_book.explorables.gallery import figures, gallery
@@ -88,6 +89,7 @@ def of(chapter: str, name: str, *values):
 RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
     "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}),
+    "start_later": ("waves", "page", of("waves", "kept"), {"miss": 0.5, "miss_later20": 0.5}, SHORT),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
     "uea": ("uea", "best", of("uea", "letters", False), {"accuracy": 0.5}, {"dataset": "CharacterTrajectories"}),
@@ -96,7 +98,11 @@ RECORDED = {
     "spectrum": ("frequencies", "small", of("frequencies", "arrays", 1.0), {"mse": 0.5}),
     "position_scale": ("frequencies", "small", of("frequencies", "arrays", 1.0), of("frequencies", "metrics", 1, 0)),
 }
-BESIDE = {"count_or_time": {"told": "numbers"}}  # of figures of two runs: settings of the other, which is whole
+BESIDE = {  # of figures of several runs: settings of the others, which are whole, and what they leave
+    "count_or_time": [({"told": "numbers"}, of("waves", "kept"))],
+    "start_later": [(SHORT | how, of("waves", "kept", Waves.page().replace(**SHORT, **how)))
+                    for how in ({"encoding": "absolute"}, {"encoding": "none", "bias": True})],
+}
 NOT_DRAWN = {  # kept for other figures
     "moving_tokens": {"grid", "bias", "absolute"},
 }
@@ -105,8 +111,8 @@ NOT_DRAWN = {  # kept for other figures
 def recorded(root, name: str, arrays: dict | None = None, **settings) -> Path:
     experiment, preset, make, metrics, *more = RECORDED[name]
     metrics = metrics() if callable(metrics) else metrics
-    if name in BESIDE:
-        keep(root, experiment, preset, make(), metrics, **BESIDE[name])
+    for others, left in BESIDE.get(name, ()):
+        keep(root, experiment, preset, left(), metrics, **others)
     return keep(root, experiment, preset, make() if arrays is None else arrays, metrics, **dict(*more), **settings)
 
 
@@ -248,6 +254,7 @@ EXAMPLES = {
     "moving_tokens": of("cls", "figure"),
     "hero": of("hero", "figure"),
     "count_or_time": of("waves", "figure"),
+    "start_later": of("waves", "late"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
     "cost": of("speed", "figure"),
     "filler": of("filler", "made"),

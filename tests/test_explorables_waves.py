@@ -6,34 +6,34 @@ import torch
 from test_explorables import state, visit  # noqa: F401
 
 from romae_book.experiments.waves.data import SEEN, curve
-from romae_book.explorables.waves import count_or_time
-from romae_book.explorables.weights import unpacked
+from romae_book.explorables.waves import count_or_time, start_later
+from romae_book.explorables.weights import in_bytes, of_bytes, unpacked
 from romae_lite.model import interpolate
 from romae_lite.tokens import Tokens
 
 
-def kept() -> dict[str, np.ndarray]:
-    """What a run of the preset leaves: weights that learnt nothing."""
-    weights = count_or_time.TOLD["times"].build(0).state_dict()
+def kept(exp=count_or_time.TOLD["times"]) -> dict[str, np.ndarray]:
+    """What a run leaves: weights that learnt nothing."""
+    weights = exp.build(0).state_dict()
     return {f"weights.{name}": w.half().numpy() for name, w in weights.items()}
 
 
-def figure():
+def figure(drawing=count_or_time, settings=count_or_time.TOLD):
     """Weights that are large enough for every part to matter."""
     models = {}
-    for seed, (name, exp) in enumerate(count_or_time.TOLD.items()):
+    for seed, (name, exp) in enumerate(settings.items()):
         models[name] = exp.build(seed).eval()
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for weight in models[name].parameters():
                 weight += 0.25 * torch.randn(weight.shape, generator=generator)
-    return count_or_time.explorable(models)
+    return drawing.explorable(models)
 
 
 def answers(model, values, places, asked) -> np.ndarray:
     as_places = lambda x: torch.tensor(x, dtype=torch.float64)[None, :, None]  # noqa: E731
     seen = Tokens(values=torch.tensor(values, dtype=torch.float32)[None, :, None], positions=as_places(places))
-    return interpolate(unpacked(model), seen, as_places(asked))[0, :, 0].double().numpy()
+    return interpolate(model, seen, as_places(asked))[0, :, 0].double().numpy()
 
 
 def check(page, data: dict) -> dict:
@@ -43,7 +43,7 @@ def check(page, data: dict) -> dict:
     asked = {"times": (times, at), "numbers": (count, np.interp(at, times, count))}
     first = data["first"]
     for name, (places, where) in asked.items():
-        expected = answers(data["models"][name], now["values"], places, where)
+        expected = answers(unpacked(data["models"][name]), now["values"], places, where)
         assert np.ptp(expected) > 0.02  # or the next line would say little
         np.testing.assert_allclose(now["answers"][name], expected, atol=1e-4)  # PyTorch computes in float32
         if now["series"] == 0:
@@ -94,3 +94,50 @@ def test_the_weights_leave_room_on_the_first_screen():
     import gzip
 
     assert len(gzip.compress(figure().html().encode())) < 150_000  # with the still picture and the kit
+
+
+# --- the clock starts later -------------------------------------------------------------------------------------------
+
+
+def late():
+    return figure(start_later, start_later.HOW)
+
+
+def test_three_ways_to_be_told_times_are_pytorchs(visit):  # noqa: F811
+    """Each network's answers and its error, at every start of the clock; which of them notice is the page's to show."""
+    made, seen = late(), []
+    models = {name: of_bytes(made.data["models"][name], exp.build(0)) for name, exp in start_later.HOW.items()}
+    page = visit(made.html(), reduced_motion="reduce")
+    slider = page.get_by_role("slider", name="Start later by")
+    for key, later in ((None, 20), ("Home", 0), ("End", 100), ("PageDown", 90)):
+        if key:
+            slider.press(key)
+        now = state(page)
+        assert now["later"] == later
+        one, times, at = made.data["series"][now["series"]], np.array(now["times"]), np.array(now["at"])
+        for name, model in models.items():
+            expected = answers(model, now["values"], times + later, at + later)
+            assert np.ptp(expected) > 0.02  # or the next line would say little
+            np.testing.assert_allclose(now["answers"][name], expected, atol=1e-4)  # PyTorch computes in float32
+            miss = np.abs(now["answers"][name] - curve(at, one["period"], one["phase"])).mean()
+            assert float(now["missed"][name]) == pytest.approx(miss, abs=0.0051)  # two decimals
+            assert now["missed"][name] in page.locator(".sl-drawing").text_content()
+        seen.append(now["answers"])
+    for name in models:
+        moved = np.ptp([answer[name] for answer in seen], axis=0).max()
+        assert (moved > 0.05) == (name == "added") and (name == "added" or moved < 1e-5), name
+    page.get_by_role("button", name="New series").press("Enter")
+    assert state(page)["times"] != now["times"]
+
+
+def test_a_byte_for_a_weight_is_off_by_half_a_step_at_most():
+    model = start_later.HOW["bias"].build(0)
+    before = {name: w.clone() for name, w in model.state_dict().items()}
+    data = in_bytes(model)
+    of_bytes(data, model)
+    for name, _, step in data["names"]:
+        assert (model.state_dict()[name] - before[name]).abs().max() <= 0.501 * step, name
+    with torch.no_grad():
+        model.mask_token[3] = np.inf
+    with pytest.raises(ValueError, match="mask_token holds"):
+        in_bytes(model)

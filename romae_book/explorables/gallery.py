@@ -27,7 +27,7 @@ def figures() -> dict[str, Callable[..., Explorable]]:
     from .synthetic import figure as _synthetic  # noqa: F401
     from .tiny_imagenet import figure as _tiny_imagenet  # noqa: F401
     from .uea import figure as _uea  # noqa: F401
-    from .waves import count_or_time  # noqa: F401
+    from .waves import count_or_time, start_later  # noqa: F401
 
     return MAKERS
 

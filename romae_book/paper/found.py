@@ -41,7 +41,7 @@ FINDINGS = (
     Finding(
         id="later", title="Start the clock later, and a model that rotates does not notice.",
         sentence="One whose times are added as sines and cosines errs several times as much.",
-        axis="squared error on waves", chapter="00_fifteen_minutes", lab="waves",
+        axis="squared error on waves", chapter="01_rope", lab="waves",
         marks=(
             ("ours", "rotated", _of("waves", "page", "mse", **SHORT)),
             ("ours", "rotated, 20 later", _of("waves", "page", "mse_later20", **SHORT)),

@@ -56,16 +56,18 @@ const romae = {
       x[start + half + i] = b * cos + a * sin;
     }
   },
-  attention(x, weight, {dim, heads}, turns, heard) {  // heard: how many of the tokens, from the first on, are looked at
+  // heard: how many of the tokens, from the first on, are looked at; turns may be missing; bias(head, n, m) is added to
+  // scores.
+  attention(x, weight, {dim, heads}, turns, heard, bias = () => 0) {
     const width = dim / heads, scale = 1 / Math.sqrt(width), qkv = x.map(row => romae.linear(row, weight("qkv")));
-    qkv.forEach((row, n) => { for (let h = 0; h < 2 * heads; h++) romae.rotate(row, h * width, turns[n]); });
+    if (turns) qkv.forEach((row, n) => { for (let h = 0; h < 2 * heads; h++) romae.rotate(row, h * width, turns[n]); });
     const scores = new Float64Array(heard);
-    return qkv.map(query => {
+    return qkv.map((query, n) => {
       const mixed = new Float64Array(dim);
       for (let start = 0; start < dim; start += width) {
         const end = start + width;
         for (let m = 0; m < scores.length; m++) {
-          scores[m] = scale * romae.dot(query, start, qkv[m], dim + start, width);
+          scores[m] = scale * romae.dot(query, start, qkv[m], dim + start, width) + bias(start / width, n, m);
         }
         let top = -Infinity, total = 0;
         for (let m = 0; m < scores.length; m++) if (scores[m] > top) top = scores[m];
@@ -78,13 +80,16 @@ const romae = {
       return romae.linear(mixed, weight("out"));
     });
   },
+  // A model may have a way of its own to be told positions, place(name, size, positions): `turns`, what is `added` to
+  // the tokens, and `bias` of a layer. All others rotate.
   stack(model, name, size, x, positions, heard = x.length) {
-    const turns = romae.rotation(model, size.dim / size.heads, positions),
-      add = (row, more) => row.map((v, i) => v + more[i]);
+    const add = (row, more) => row.map((v, i) => v + more[i]), how = model.place?.(name, size, positions)
+      ?? {turns: romae.rotation(model, size.dim / size.heads, positions)};
+    if (how.added) x = x.map((row, n) => add(row, how.added[n]));
     for (let layer = 0; layer < size.depth; layer++) {
       const of = part => model.weights[`${name}.blocks.${layer}.${part}.weight`];
       const mixed = romae.attention(x.map(row => romae.norm(row, of("norm1"))), part => of("attention." + part), size,
-        turns, heard);
+        how.turns, heard, how.bias?.(layer));
       x = x.map((row, n) => add(row, mixed[n]));
       x = x.map(row => add(row, romae.linear(romae.silu(romae.linear(romae.norm(row, of("norm2")), of("ff.up"))),
         of("ff.down"))));
