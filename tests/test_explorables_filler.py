@@ -10,7 +10,7 @@ from romae_book.experiments.priors.data import matern, periodic, rbf
 from romae_book.experiments.priors.experiment import Priors
 from romae_book.explorables.priors import figure
 from romae_book.explorables.weights import unpacked
-from romae_lite.series.fill import fill
+from romae_lite import fill
 
 
 def made(seed: int = 0):

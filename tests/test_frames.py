@@ -263,7 +263,8 @@ def test_properties_of_samples_travel_along():
     names = dict(id="who", time="when", value="x")
     tokens, _ = from_table(frame, static=["age", "size"], **names)
     assert tokens.aux["static"].tolist() == [[4, 7], [6, 7]] and tokens[[1]].aux["static"].tolist() == [[6, 7]]
-    for age, message in (([4, 5, 6, 6], "age of sample 'a' is both 4 and 5"), ([4, 4, None, None], "'b' is missing")):
+    both = "age of sample 'a' is both 4.0 and 5.0"
+    for age, message in (([4, 5, 6, 6], both), ([4, 4, None, None], "'b' is missing")):
         with pytest.raises(ValueError, match=message):
             from_table(frame | {"age": age}, static="age", **names)
 
@@ -282,20 +283,19 @@ GOOD = {"when": [0.0, 1.0], "x": [1.0, 2.0], "who": ["a", "a"]}
         ({"when": np.array([pd.Timestamp("2024-01-01"), pd.NaT], dtype=object)}, {}, "when of row 1 is missing"),
         ({"x": np.array([1.0, "?"], dtype=object)}, {}, "x of row 1 is '?'"),
         ({"x": np.array(["2024-01-01"] * 2, "datetime64[ns]")}, {}, "x of row 0 is"),
-        ({"when": np.array([1, 2], "timedelta64[M]")}, {}, "when are in months or years"),
         ({"x": ["1,5", "2"]}, {}, "x of row 0 is '1,5'; it must be a number"),
-        ({"x": [1.0, np.inf]}, {}, "x of row 1 is infinite"),
+        ({"x": [1.0, np.inf]}, {}, "x of row 1 is inf; it must be a number"),
         ({"x": [None, np.nan]}, {}, "no value is there"),
         ({"who": ["a", None]}, dict(id="who"), "who of row 1 is missing"),
         ({}, dict(unit=0.0), "unit is 0.0; it must be positive"),
-        ({"x": [1.0]}, {}, "x has 1 rows; they must agree"),
+        ({"x": [1.0]}, {}, "x has 1 rows, who has 2 rows; they must agree"),
         ({}, dict(value=["x"], channel="who"), "a wide table needs no channel"),
         ({}, dict(value="when"), "value is 'when', which is the column of time"),
         ({}, dict(id="x"), "id is 'x', which is the column of value"),
         ({}, dict(value=["x", "x"]), "value is 'x', which is the column of value"),
         ({"x": [[1.0, 2.0], [3.0, 4.0]]}, {}, "x has shape (2, 2); a column is (n,)"),
         ({"who": np.array([["a"], ["b", "c"]], dtype=object)}, dict(id="who"), "who holds what is no name"),
-        ({"x": [1e200, -1e200]}, {}, "x of row 0 is 1e+200, too large to be squared"),
+        ({"x": [1e200, -1e200]}, {}, "x of row 0 is 1e+200; it must be a number, below"),
         ({"x": [1e-200, 2e-200]}, {}, "deviation is [0.0]; it must have shape (1,) and lie in (0, "),
     ],
 )

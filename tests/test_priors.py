@@ -11,7 +11,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 
 from romae_book.experiments.priors import data, experiment, rivals
 from romae_book.experiments.priors.experiment import Priors
-from romae_lite.series.fill import WINDOW, answer, fill, fill_arrays, fill_each, filling_loss, smallest_step, windows
+from romae_lite.series.filler import WINDOW, answer, fill_arrays, fill_each, filling_loss, smallest_step, windows
+from romae_lite.series.filling import fill_series as fill
 from romae_lite.training import Interrupted
 
 EXP = Priors.quick().replace(n_train=960, n_valid=20, n_test=200)
@@ -383,7 +384,7 @@ def test_windows_answer_for_every_point_once(count):
         ({"values": [2.0] * 4}, ValueError, "values are all 2"),
         ({"values": ["a"] * 4}, ValueError, "values of row 0 is 'a'; it must be a number"),
         ({"values": [1j, 2, 3, 4]}, TypeError, "values is complex; it must be real"),
-        ({"values": [1e308, -1e308, 1e308, 0]}, ValueError, "values of row 0 is 1e\\+308, too large"),
+        ({"values": [1e308, -1e308, 1e308, 0]}, ValueError, "values of row 0 is 1e\\+308; it must be a number, below"),
         ({"at": [[1.0]]}, ValueError, r"at has shape \(1, 1\)"),
         ({"at": [np.nan]}, ValueError, "at of row 0 is missing"),
         (

@@ -22,7 +22,7 @@ from romae_lite import batching, rope
 from romae_lite.checkpoint import load as load_file
 from romae_lite.masking import split, take
 from romae_lite.model import gaussian_loss, masked_loss, normalised_loss, predict_hidden, reconstruction_loss
-from romae_lite.series.fill import fill as fill_series
+from romae_lite.series.filling import fill_series
 from romae_lite.tokens import unpatchify
 from romae_lite.training import accelerator_for, learning_rate, seeded, seeded_build
 

@@ -24,7 +24,7 @@ from scipy.linalg import eigh
 
 from ..model import RoMAE
 from ..optim import Muon
-from .fill import WINDOW, fill_each, filling_loss, look, windows
+from .filler import WINDOW, fill_each, filling_loss, look, windows
 
 
 class Curve(NamedTuple):

@@ -1,6 +1,7 @@
 """The front door: `fill(table, time=…, value=…)` gives the table back, filled."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,8 @@ from numpy.typing import ArrayLike
 from .. import checks
 from ..model import RoMAE
 from .candidates import Curve, lines, network, scale_curves
-from .columns import check_dates, check_zone, read_times, to_seconds
-from .fill import fill as fill_series
-from .table import Rows, read_table, to_frame
+from .columns import read_asked, read_numbers, read_times, seconds
+from .filler import LEAST, fill_arrays
 
 
 def fill(
@@ -49,8 +49,8 @@ def fill(
     table
         A copy with the columns "mean" and "deviation" where a value was missing (of
         several value columns "a_mean" and so on), and a row for each time in `at`. An
-        xarray or an astropy table comes back as a data frame. Of arrays: mean and
-        deviation (M,).
+        xarray, an astropy table or a record array comes back as a data frame of
+        pandas. Of arrays: mean and deviation (M,).
 
     Raises
     ------
@@ -61,158 +61,128 @@ def fill(
         for name, its in (("time", time), ("value", value), ("id", id)):
             if its is not None:
                 raise TypeError(f"{name} is {its!r}; it names a column of a table")
-        return fill_series(table, values, at, error=error, model=model)
+        return fill_series(table, values, at, error, model)
     checks.kind("verbose", verbose, int)
-    mixed = not isinstance(model, RoMAE | None)
-    if mixed:
+    if mixed := not isinstance(model, RoMAE | None):
         from .interpolator import Interpolator  # which needs scikit-learn
 
         checks.kind("model", model, RoMAE | Interpolator | None)
-    frame, time, value = to_frame(table, time, value)
-    rows = read_table(
-        frame, time=time, value=value, id=id, channel=channel, error=error
+    return fill_table(
+        table, at, model, mixed, verbose,
+        time=time, value=value, id=id, channel=channel, error=error,
     )
-    names = [value] if isinstance(value, str) else list(value)
-    suffixes = ("mean", "deviation")
-    columns = [[s if len(names) == 1 else f"{n}_{s}" for s in suffixes] for n in names]
-    curves = curves_of(rows)
-    order, asked, counts = _questions(rows, at, len(curves))
-    if not order.size:
+
+
+def fill_series(
+    times: ArrayLike, values: ArrayLike, at: ArrayLike | None = None,
+    error: ArrayLike | None = None, model: RoMAE | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fill the arrays of one series: mean and deviation (M,).
+
+    times (N,) are numbers or dates, in any order; NaN and None among values (N,) and
+    errors (N,) are gaps and unknown ones; at (M,), None for all of `times`.
+    Measurements at one time are averaged.
+    """
+    checks.kind("model", model, RoMAE | None)
+    moments, zoned = read_times("times", times)
+    dates = moments.dtype.kind == "M"
+    # as durations: float64 since 1970 ends at a microsecond
+    since = moments[0] if dates and len(moments) else None
+    t, y = seconds(moments, since), read_numbers("values", values)
+    e = np.zeros_like(y) if error is None else read_numbers("error", error)
+    if y.ndim != 1:
+        raise ValueError(f"values has shape {y.shape}; it must be one series, (N,)")
+    for name, other in (("times", t), ("error", e)):
+        if other.shape != y.shape:
+            raise ValueError(f"{name} has {len(other)} entries, values has {len(y)}")
+    if (e < 0).any():
+        row = int((e < 0).argmax())
+        raise ValueError(f"error is {e[row]:g} in row {row}; it must be 0 or more")
+    asked = t if at is None else read_asked("at", at, "times", dates, zoned, since)
+    real = ~np.isnan(y)
+    t, y, e = t[real], y[real], e[real]
+    if (count := len(np.unique(t))) < LEAST:
+        found = f"{count} measurements at different times"
+        raise ValueError(f"values has {found}; at least {LEAST} are needed")
+    if y.min() == y.max():
+        raise ValueError(f"values are all {y[0]:g}, which gives no scale")
+    far = (t.max() - t.min()) / 2
+    if outside := int(((asked < t.min() - far) | (asked > t.max() + far)).sum()):
+        warnings.warn(
+            f"{outside} of {len(asked)} times lie further outside the series than half "
+            "its length: neither mean nor band can be trusted there",
+            stacklevel=3,  # through `fill`
+        )
+    return fill_arrays(t, y, asked, e, model)
+
+
+def fill_table(table, at, model, mixed: bool, verbose: bool, **names) -> Any:
+    from .table import read_table  # which needs pandas
+
+    rows = read_table(table, **names)
+    pairs = [("mean", "deviation")]
+    if len(rows.values) > 1:
+        pairs = [(f"{name}_mean", f"{name}_deviation") for name in rows.values]
+    for name in sum(pairs, ()):
+        if name in rows.frame.columns:
+            what = f"table has a column {name!r} already"
+            raise ValueError(f"{what}; give it another name")
+    found, asked = questions(rows, at, names["id"], names["channel"])
+    if asked.empty:
         raise ValueError("table lacks no value, and at is None; nothing to fill")
-    if verbose:
-        for note in rows.notes:
-            if "missing" not in note:  # those are what is filled
-                print(note)
-    if mixed:
+    for note in rows.notes if verbose else ():
+        if "missing" not in note:  # those are what is filled
+            print(note)
+    channels = len(rows.channels)
+    count = channels * max(len(rows.ids), 1 + asked["sample"].max())
+    parts = rows.split(rows.seen, count, "time", "number", "error")
+    curves = [Curve(*divmod(i, channels), *part) for i, part in enumerate(parts)]
+    times = [when for (when,) in rows.split(asked, count, "time")]
+    if not mixed:
+        curves = scale_curves(curves)
+        both = zip(network(model, curves, times), lines(curves, times), strict=True)
+        answers = [np.where(np.isnan(one), line, one) for one, line in both]
+    else:
         if not hasattr(model, "report_"):
-            model._begin()
-            model.scale_ = rows.scale()
-            model._fit(curves, rows.scale())
+            model.fit_curves(curves, *2 * [rows.scale()])
         elif model.scale_.channels != rows.channels:
             known, there = map(", ".join, (model.scale_.channels, rows.channels))
             raise ValueError(f"model knows channels {known}; the table has {there}")
-        answers = model.mixture_.answer(curves, asked)
-    else:
-        curves = scale_curves(curves)
-        answers = [
-            np.where(np.isnan(a), b, a) for a, b in zip(
-                network(model, curves, asked), lines(curves, asked), strict=True
-            )
-        ]
-    found = np.empty((2, len(order)))
-    found[:, order] = np.concatenate(answers, axis=1)
-    old, new = np.split(found, [len(rows.missing[0])], axis=1)
-    filled = {n: np.full(len(rows.owner), np.nan) for pair in columns for n in pair}
-    row, which, *_ = rows.missing
-    for w, pair in enumerate(columns):
-        for name, numbers in zip(pair, old, strict=True):
-            filled[name][row[which == w]] = numbers[which == w]
-    extra = _extra(rows, at, new, (time, id, channel), columns) if counts else None
-    return _table_of(table, frame, time, filled, extra)
+        answers = model.mixture_.answer(curves, times)
+    answers = np.concatenate(answers, axis=1).T
+    for c, pair in enumerate(pairs):
+        column, mine = np.full((len(found), 2), np.nan), (asked.column == c).to_numpy()
+        column[asked["row"][mine]] = answers[mine]
+        found = found.assign(**dict(zip(pair, column.T, strict=True)))
+    return rows.like(table, found)
 
 
-def curves_of(rows: Rows) -> list[Curve]:
-    """Return the curves of a table, channel after channel of each sample; those of
-    samples without any value are empty."""
-    channels, samples = len(rows.channels), len(rows.ids)
-    samples = max([samples, *(rows.missing[2] + 1)])
-    series = rows.sample * channels + rows.kind
-    order = np.argsort(series, kind="stable")
-    edges = np.searchsorted(series[order], np.arange(1, samples * channels))
-    columns = rows.time, rows.number, np.nan_to_num(rows.error)
-    parts = zip(*(np.split(a[order], edges) for a in columns), strict=True)
-    return [Curve(*divmod(i, channels), *part) for i, part in enumerate(parts)]
-
-
-def _questions(
-    rows: Rows, at: ArrayLike | None, count: int
-) -> tuple[np.ndarray, list[np.ndarray], int]:
-    """Return the places of the answers, curve after curve, among those for missing
-    values and after them those for `at`; the times; and how many `at` asks for."""
-    channels, (_, _, sample, when, kind) = len(rows.channels), rows.missing
-    series, extra = sample * channels + kind, 0
-    if at is not None:
-        dated = rows.since is not None
-        moments, dates = to_seconds("at", at, rows.since)
-        check_dates("at", dates, "those of the table", dated)
-        check_zone("at", at, "those of the table", rows.zoned)
-        known = len(rows.ids) * channels
-        extra = known * len(moments)
-        series = np.append(series, np.repeat(np.arange(known), len(moments)))
-        when = np.append(when, np.tile(moments, known))
-    order = np.argsort(series, kind="stable")
-    edges = np.searchsorted(series[order], np.arange(1, count))
-    return order, np.split(when[order], edges), extra
-
-
-def _extra(rows: Rows, at, found: np.ndarray, keys: tuple, columns: list) -> dict:
-    """Return the rows for `at`, column by column."""
-    time, id, channel = keys
-    when, ids = read_times("at", at), np.array(rows.ids, dtype=object)
-    found = found.reshape(2, len(ids), len(rows.channels), len(when))
-    if len(columns) > 1:  # of a wide table
-        where = {name: c for c, name in enumerate(rows.channels)}
-        extra = {time: np.tile(when, len(ids))}
-        if id is not None:
-            extra[id] = np.repeat(ids, len(when))
-        for pair in columns:
-            base = pair[0].removesuffix("_mean")
-            for name, numbers in zip(pair, found, strict=True):
-                if base in where:
-                    extra[name] = numbers[:, where[base]].ravel()
-        return extra
-    each = len(rows.channels) * len(when)
-    extra = {time: np.tile(when, len(ids) * len(rows.channels))}
-    if id is not None:
-        extra[id] = np.repeat(ids, each)
-    if channel is not None:
-        names = np.repeat(np.array(rows.channels, dtype=object), len(when))
-        extra[channel] = np.tile(names, len(ids))
-    return extra | dict(zip(columns[0], found.reshape(2, -1), strict=True))
-
-
-def _table_of(table, frame, time: str, filled: dict, extra: dict | None) -> Any:
-    """Return the frame with further columns and rows, of the kind that was given."""
-    there = frame if isinstance(frame, Mapping) else frame.columns
-    for name in filled:  # pyarrow's columns have no names of their own
-        if name in getattr(frame, "column_names", there):
-            what = f"table has a column {name!r} already"
-            raise ValueError(f"{what}; give it another name")
-    if isinstance(frame, Mapping):
-        columns = {name: checks.array(name, frame[name]) for name in frame} | filled
-        for name, column in columns.items() if extra else ():
-            blank = None if column.dtype == object else np.nan
-            more = extra.get(name, np.full(len(extra[time]), blank))
-            columns[name] = np.concatenate((column, more))
-        return columns
-    if hasattr(frame, "set_index"):
-        return _panda_of(table, frame, time, filled, extra)
-    import narwhals.stable.v1 as nw
-
-    whole = nw.from_native(frame, eager_only=True)
-    home = nw.get_native_namespace(whole)
-    new = [nw.new_series(n, v, backend=home) for n, v in filled.items()]
-    whole = whole.with_columns(*new)
-    if extra:
-        plain = {n: v.tolist() if v.dtype == object else v for n, v in extra.items()}
-        more, kinds = nw.from_dict(plain, backend=home), whole.schema
-        if zone := getattr(kinds[time], "time_zone", None):
-            clock = nw.col(time).dt.replace_time_zone("UTC")
-            more = more.with_columns(clock.dt.convert_time_zone(zone))
-        more = more.with_columns(*(nw.col(n).cast(kinds[n]) for n in more.columns))
-        whole = nw.concat([whole, more], how="diagonal")
-    return whole.to_native()
-
-
-def _panda_of(table, frame, time: str, filled: dict, extra: dict | None) -> Any:
+def questions(rows, at: ArrayLike | None, id: str | None, channel: str | None):
+    """Return the table, with rows for `at` at its end; and what is asked of it, in the
+    order of its curves: row, column, sample, kind and time."""
     import pandas as pd
 
-    found = frame.assign(**filled)
-    if extra:
-        more = pd.DataFrame(extra)
-        if zone := getattr(frame[time].dtype, "tz", None):
-            more[time] = more[time].dt.tz_localize("UTC").dt.tz_convert(zone)
-        found = pd.concat([found, more], ignore_index=True)
-    if hasattr(table, "index") and time not in getattr(table, "columns", ()):
-        return found.set_index([*table.index.names[:-1], time])  # as it was
-    return found
+    found, asked = rows.frame, rows.lost[["row", "column", "sample", "kind", "time"]]
+    if at is not None:
+        dates, others = rows.since is not None, "those of the table"
+        when = read_asked("at", at, others, dates, rows.zoned, rows.since)
+        moments = pd.Series(read_times("at", at)[0])
+        if zone := getattr(found[rows.time].dtype, "tz", None):
+            moments = moments.dt.tz_localize("UTC").dt.tz_convert(zone)
+        shape = len(rows.ids), len(rows.channels), len(when)
+        sample, kind, number = np.indices(shape).reshape(3, -1)
+        first, row, column = kind >= 0, np.arange(len(kind)), 0
+        if len(rows.values) > 1:  # channels lie beside one another
+            first, row = kind == 0, sample * len(when) + number
+            column = np.array([rows.values.index(c) for c in rows.channels])[kind]
+        new = {
+            id: pd.Series(rows.ids).array[sample[first]],
+            channel: pd.Series(rows.channels).array[kind[first]],
+            rows.time: moments.array[number[first]],
+        }
+        new.pop(None, None)
+        more = {"row": len(found) + row, "column": column, "sample": sample,
+                "kind": kind, "time": when[number]}
+        found = pd.concat([found, pd.DataFrame(new)], ignore_index=True)
+        asked = pd.concat([asked, pd.DataFrame(more)])
+    return found, asked.sort_values(["sample", "kind"], kind="stable")

@@ -23,7 +23,6 @@ from ..tokens import Tokens
 from ..zoo import load
 from . import mixture
 from .candidates import Curve, average, scale_curves
-from .columns import to_python
 from .estimator import Estimator, fitted_scale, read_series
 from .mixture import NAMES, Held, Mixture, Weights
 from .units import Scale, Series, channel_of, duration
@@ -86,11 +85,14 @@ class Interpolator(Estimator):
         if (width := series[0][0].shape[1]) > 1:
             hint = "give each channel tokens of its own: from_table does"
             raise ValueError(f"X has {width} values a token; {hint}")
-        self.scale_ = fitted_scale(series, given)
-        curves = curves_of(series, given, self.scale_, X)
-        return self._fit(curves, given)
+        scale = fitted_scale(series, given)
+        return self.fit_curves(curves_of(series, given, scale, X), scale, given)
 
-    def _fit(self, curves: list[Curve], given: Scale) -> "Interpolator":
+    def fit_curves(
+        self, curves: list[Curve], scale: Scale, given: Scale
+    ) -> "Interpolator":
+        self._begin()
+        self.scale_ = scale
         began, curves = time.monotonic(), scale_curves(curves)
         if (longest := max(len(c.times) for c in curves)) < 3:
             raise ValueError(f"X has {longest} values in a series; three are needed")
@@ -158,8 +160,9 @@ class Interpolator(Estimator):
         c = 0 if channel is None else names.index(channel)
         rows = list(range(len(given.ids)))
         if id is not None:
-            checks.choice("id", to_python(id), given.ids)
-            rows = [given.ids.index(to_python(id))]
+            id = id.item() if isinstance(id, np.generic) else id
+            checks.choice("id", id, given.ids)
+            rows = [given.ids.index(id)]
         many = isinstance(at, list) and len(at) > 0 and np.ndim(at[0]) == 1
         if many and len(at) != len(rows):
             found = f"{len(at)} arrays of times"
@@ -334,8 +337,6 @@ def curves_of(series: Series, given: Scale, scale: Scale, X: Any = None) -> list
 
 def places(given: Scale, sample: int, times: Any) -> np.ndarray:
     """Return times that are asked of a series on the clock of its curves, (M,)."""
-    if not np.size(times):
-        raise ValueError("at is empty; ask for one time at least")
     at = given.positions(sample, times, given.channels[0], "at")[:, 0].numpy()
     return at * given.unit + given.start[sample]
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .. import checks
 from ..rope import frequencies
-from .columns import check_dates, check_zone, read_numbers, to_seconds
+from .columns import check_dates, read_asked, read_numbers, seconds
 
 LARGEST = 1e150  # of a number that is read: its square is a number still
 POSITIVE = checks.real(lambda v: v > 0, "be positive")
@@ -91,7 +91,7 @@ class Scale:
         float64 keeps to a microsecond."""
         if self.since is None:
             return self.start
-        return self.start + to_seconds("since", [self.since])[0]
+        return self.start + seconds(np.array([self.since]))
 
     def positions(
         self, sample: int, times: Any, channel: str | None = None, name: str = "times"
@@ -122,9 +122,8 @@ class Scale:
         checks.whole("sample", sample, 0)
         if sample >= len(self.ids):
             raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
-        when, dates = to_seconds(name, times, self.since)
-        check_dates(name, dates, "those of the data", self.dates)
-        check_zone(name, times, "those of the data", self.zoned)
+        others = "those of the data"
+        when = read_asked(name, times, others, self.dates, self.zoned, self.since)
         at = (when - self.start[sample]) / self.unit
         if len(self.channels) == 1:
             return torch.from_numpy(at)[:, None]

@@ -1,9 +1,10 @@
 """A filler: it says what lies between the points of any series, and how sure it is, without being trained on that one.
 
-It learns from series drawn of priors (`data`) to correct straight lines (`romae_lite.series.fill`), and is graded where
-the best possible answer is known: the posterior of the Gaussian process that made the series, which knows its kernel
-and its noise; the model has to guess them. Our own: the paper has nothing of the kind. It is what Conditional Neural
-Processes (Garnelo et al. 2018) and Prior-data Fitted Networks (Mueller et al. 2022) do, with RoMAE as the network.
+It learns from series drawn of priors (`data`) to correct straight lines (`romae_lite.series.filler`), and is graded
+where the best possible answer is known: the posterior of the Gaussian process that made the series, which knows its
+kernel and its noise; the model has to guess them. Our own: the paper has nothing of the kind. It is what Conditional
+Neural Processes (Garnelo et al. 2018) and Prior-data Fitted Networks (Mueller et al. 2022) do, with RoMAE as the
+network.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.model import BANDS
-from romae_lite.series.fill import INPUTS, View, filling_loss, look, predict
+from romae_lite.series.filler import INPUTS, View, filling_loss, look, predict
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit, mix_seed
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from romae_lite.series.fill import look
+from romae_lite.series.filler import look
 from romae_lite.tokens import Tokens
 
 from .data import ASKED, SEEN, matern, periodic, rbf

@@ -7,7 +7,7 @@ import numpy as np
 
 from romae_lite import zoo
 from romae_lite.model import RoMAE, count_parameters
-from romae_lite.series.fill import FLOOR, LEAST
+from romae_lite.series.filler import FLOOR, LEAST
 
 from ...experiments.priors.rivals import GRID
 from ..explorable import Explorable, figure

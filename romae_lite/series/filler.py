@@ -1,11 +1,10 @@
-"""Fill one series with no training.
+"""The network that fills a series, with no training.
 
-The network corrects straight lines. What a straight line between the two neighbours
+It corrects straight lines. What a straight line between the two neighbours
 would say is its zero, and how wrong such lines are at the points of the series, each
 left out in turn, is its unit. So its answer has the units and the origin of the series,
 and where it has nothing to add it draws the lines.
 
-    fill          numbers, dates, gaps; complains
     fill_arrays   one series, clean float64
     fill_each     many of them, in windows of 96, a few at a time
     look, answer  what the network reads of a batch of windows, and what it says
@@ -15,20 +14,16 @@ Shapes: B windows, N points seen, M places asked.
 
 import functools
 import itertools
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
-from .. import checks
 from ..masking import split
 from ..model import RoMAE, device_of, split_mean_variance
 from ..tokens import Tokens, to_device
 from ..zoo import load
-from .columns import check_dates, check_zone, has_zone, read_numbers, to_seconds
 
 LEAST = 3  # points: lines are tried out at those that have two neighbours
 WINDOW = 96  # points that the network sees; of a long series, a third apart
@@ -37,33 +32,11 @@ FLOOR = 0.3  # deviation at least, in steps of rounded values
 TOGETHER = 32  # windows
 
 
-def fill(
-    times: ArrayLike, values: ArrayLike, at: ArrayLike | None = None, *,
-    error: ArrayLike | None = None, model: RoMAE | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate what would be measured at other times. Nothing is trained.
-
-    The arrays' half of `filling.fill`: times (N,) are numbers or dates, in any order;
-    NaN and None among values (N,) and errors (N,) are gaps and unknown ones; at (M,),
-    None for all of `times`. Measurements at one time are averaged.
-    """
-    checks.kind("model", model, RoMAE | None)
-    t, y, e, at = _read(times, values, error, at)
-    far = (t.max() - t.min()) / 2
-    if outside := int(((at < t.min() - far) | (at > t.max() + far)).sum()):
-        warnings.warn(
-            f"{outside} of {len(at)} times lie further outside the series than half "
-            "its length: neither mean nor band can be trusted there",
-            stacklevel=3,  # through `filling.fill`
-        )
-    return fill_arrays(t, y, at, e, model)
-
-
 def fill_arrays(
     times: np.ndarray, values: np.ndarray, at: np.ndarray,
     errors: np.ndarray | None = None, model: RoMAE | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`fill` of float64 arrays without gaps, unchecked: mean and deviation (M,).
+    """Fill float64 arrays without gaps, unchecked: mean and deviation (M,).
 
     errors: NaN or 0 where unknown.
     """
@@ -263,41 +236,6 @@ def filling_loss(
     square = square * (-log_variance).exp()
     tail = 16 * (1 + (square.clamp(min=16) / 16).log())
     return 0.5 * (torch.where(square < 16, square, tail) + log_variance).mean()
-
-
-def _read(times, values, error, at) -> tuple[np.ndarray, ...]:
-    """Return times, values and errors without gaps, and the places that are asked."""
-    zoned, places = has_zone(times), times if at is None else at
-    times, at = checks.array("times", times), checks.array("at", places)
-    if not at.size:
-        raise ValueError("at is empty; ask for one time at least")
-    if times.dtype.kind == at.dtype.kind == "M" and times.size:
-        # as durations: float64 since 1970 ends at a microsecond
-        times, at = times - times.flat[0], at - times.flat[0]
-    t, dates = to_seconds("times", times)
-    y = read_numbers("values", values)
-    e = np.zeros_like(y) if error is None else read_numbers("error", error)
-    if y.ndim != 1:
-        raise ValueError(f"values has shape {y.shape}; it must be one series, (N,)")
-    for name, other in (("times", t), ("error", e)):
-        if other.shape != y.shape:
-            raise ValueError(f"{name} has {len(other)} entries, values has {len(y)}")
-    if (e < 0).any():
-        row = int((e < 0).argmax())
-        raise ValueError(f"error is {e[row]:g} in row {row}; it must be 0 or more")
-    at, asked_dates = to_seconds("at", at)
-    check_dates("at", asked_dates, "times", dates)
-    check_zone("at", places, "times", zoned)
-    if dates and len(t):
-        t, at = t - t.min(), at - t.min()
-    real = ~np.isnan(y)
-    t, y, e = t[real], y[real], e[real]
-    if (count := len(np.unique(t))) < LEAST:
-        found = f"{count} measurements at different times"
-        raise ValueError(f"values has {found}; at least {LEAST} are needed")
-    if y.min() == y.max():
-        raise ValueError(f"values are all {y[0]:g}, which gives no scale")
-    return t, y, e, at
 
 
 @functools.cache
