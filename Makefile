@@ -10,7 +10,7 @@ SITE   := _build/html
 BOOK   := $(BIN)/jupyter-book build . --toc book/_toc.yml -W --keep-going --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-fast test-package test-full serve notebooks weight run bench gpu picture archive address clean
+.PHONY: help book test test-fast test-package test-full serve notebooks measure run bench gpu picture archive address clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -63,8 +63,8 @@ notebooks: $(TEST_ENV)  ## execute the notebooks in place: N='notebooks/05_spira
 	  --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.timeout=1200 $(or $(N),notebooks/*.ipynb)
 	$(BIN)/jupyter nbconvert --coalesce-streams --to notebook --inplace --log-level=WARN $(or $(N),notebooks/*.ipynb)
 
-weight: book  ## what each page weighs: its HTML, the same compressed, and what comes when it is seen
-	$(BIN)/python book/_ext/weight.py $(SITE)
+measure: book  ## words, numbers and code of each chapter; weight and layout shift of each page
+	$(BIN)/python book/_ext/measure.py $(SITE)
 
 run: $(TEST_ENV)  ## re-do the recorded runs that are missing: BUDGET=60m
 	$(BIN)/python -m romae_lite campaign --budget $(or $(BUDGET),60m)
