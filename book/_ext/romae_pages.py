@@ -262,6 +262,7 @@ def setup(app):
     app.setup_extension("redirects")
     app.setup_extension("lighter")
     app.setup_extension("head")
+    app.setup_extension("standalone")
     app.connect("builder-inited", name_damaged_records)
     app.connect("env-get-outdated", outdated)
     app.connect("build-finished", results_as_csv)
