@@ -5,7 +5,6 @@ import pytest
 import torch
 from scipy.interpolate import make_smoothing_spline
 
-from romae_book.experiments.elasticc.rivals import features
 from romae_book.experiments.frequencies.rivals import harmonic, straight
 from romae_book.experiments.pendulum.rivals import kalman, ridge
 from romae_book.experiments.physionet import rivals as icu
@@ -42,12 +41,6 @@ RIVALS_OF = {
     "straight": (lambda v: straight(v, OBSERVED), POINTS, OBSERVED, ANY),
     "ridge": (lambda v: ridge((v, FRAMES[..., :2]), v), FRAMES, np.ones((N, 10), bool), ()),
     "kalman": (lambda v: kalman(v, np.tile(np.arange(10), (N, 1))), FRAMES, np.ones((N, 10), bool), ()),
-    "light curves": (
-        lambda v: features(
-            tokens(v, BAND, TIME, pad=~OBSERVED, detected=torch.from_numpy(OBSERVED & (POINTS > 0)))
-        ),
-        np.stack((POINTS, np.full_like(POINTS, 2)), -1), OBSERVED, ANY,
-    ),
     "grid": (lambda v: on_grid(tokens(v, TIME.round(), pad=~OBSERVED), T), POINTS, OBSERVED, ANY),
     "features": (lambda v: icu.features(patients(v), ~OBSERVED)[0], POINTS, OBSERVED, (1e9,)),
 }

@@ -2,11 +2,10 @@
 
 A light curve is a list of visits: a time (MJD, days), one of the bands ugrizY, the flux minus that of a reference image
 (SNANA's FLUXCAL, zero point 27.5 mag) with its standard error, and flags. `load` reads the file that
-`data_scripts/elasticc.py` prepares from the SNANA archive; `simulated` makes up light curves of the same structure,
-with classes of its own, where the archive is not at hand; `tokens` turns either into the book's one shape.
+`data_scripts/elasticc.py` prepares from the SNANA archive; `simulated` makes up some of the same structure, to run the
+code without it; `tokens` turns either into the book's one shape.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from ..data import DataError, NotHere, data_root
 
 BANDS = "ugrizY"  # their order is the first coordinate of a token's position
 PREPARED = "elasticc.h5"
-ZERO_POINT = 27.5  # magnitude of FLUXCAL 1
 # PHOTFLAG, as ATAT's code reads it (src/data/get_lc_md.py)
 SATURATED, TRIGGER, DETECTED = 1024, 2048, 4096
 BEFORE = 30.0  # days before the first alert that come with it
@@ -188,347 +186,38 @@ def tokens(
     )
 
 
-def fluxes(tokens: Tokens, scaling: str, spread: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Flux difference and its error, (R, N) float64 each, from tokens made with this scaling and spread; 0 and 1 where
-    there is no visit."""
-    _known("scaling", scaling, SCALINGS)
-    _known("spread", spread, SPREADS)
-    flux, extra = tokens.values.double().unbind(-1)
-    if scaling == "asinh":
-        extra = 10**extra
-    error = extra.sqrt() if spread == "variance" else extra
-    error = error.where(tokens.real, 1.0)
-    return (flux.sinh() * error if scaling == "asinh" else flux).where(tokens.real, 0.0), error
-
-
 # Made-up light curves -------------------------------------------------------------------------------------------------
 
-START, YEARS = 60_300.0, 3  # MJD of the first night
-WAVELENGTH = np.array([0.367, 0.483, 0.622, 0.754, 0.869, 0.971])  # µm, of ugrizY
-SKY = 10 ** (0.4 * (ZERO_POINT - np.array([23.7, 24.8, 24.4, 23.9, 23.3, 22.4]))) / 5  # 5-sigma depth of one visit
-VISITS = np.array([0.07, 0.10, 0.22, 0.22, 0.20, 0.19])  # share of the visits in each band
-
-# Each draws the parameters of n objects, all (n, 1), and returns flux(time, band) -> (difference, total), all (n, N);
-# time ascends, and repeats a row's last visit where the row has no more.
-Flux = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-def planck(band: np.ndarray, temperature: np.ndarray) -> np.ndarray:
-    """Brightness of a black body in a band, in units of its brightness in r. temperature in kelvin."""
-
-    def at(wavelength):
-        return wavelength**-3.0 / np.expm1(np.clip(14_388 / (wavelength * temperature), None, 80))
-
-    return at(WAVELENGTH[band]) / at(WAVELENGTH[2])
-
-
-def flux_of(magnitude: np.ndarray) -> np.ndarray:
-    return 10 ** (0.4 * (ZERO_POINT - magnitude))
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 0.5 * (1 + np.tanh(x / 2))
-
-
-def _far(rng, n: int, absolute: float, scatter: float, reach: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Redshift, uniform in volume up to reach; flux at peak in r; day of the explosion."""
-    z = reach * rng.uniform(0.002, 1, (n, 1)) ** (1 / 3)
-    magnitude = absolute + scatter * rng.standard_normal((n, 1)) + 43.2 + 5 * np.log10(z) + 1.1 * z
-    return z, flux_of(magnitude), START + rng.uniform(0, 365.25 * YEARS, (n, 1))
-
-
-def _explosion(z, peak, t0, shape, temperature) -> Flux:
-    """shape and temperature are functions of the days since t0 in the object's own time."""
-
-    def flux(time, band):
-        days = (time - t0) / (1 + z)
-        total = peak * shape(days, band) * planck(band, temperature(np.clip(days, -30, None)) / (1 + z))
-        return total, total
-
-    return flux
-
-
-def _rise_and_fall(days, rise, fall):
-    """Rises within `rise` days, falls within `fall` days, 1 at the highest."""
-    top = rise * np.log(fall / rise - 1)
-
-    def curve(x):
-        return np.exp(-np.clip(x, -40 * rise, None) / fall) * sigmoid(x / rise)
-
-    return curve(days) / curve(top)
-
-
-def supernova_ia(rng, n: int) -> Flux:
-    z, peak, t0 = _far(rng, n, -19.3, 0.2, 0.5)
-    stretch, bump = rng.normal(1, 0.12, (n, 1)), rng.uniform(0.2, 0.45, (n, 1))
-
-    def shape(days, band):
-        second = bump * np.exp(-0.5 * ((days / stretch - 35) / 7) ** 2) * np.array([0, 0, 0.3, 0.8, 1, 1])[band]
-        return _rise_and_fall(days, 4 * stretch, 19 * stretch) + second
-
-    return _explosion(z, peak, t0, shape, lambda days: 4800 + 8000 * np.exp(-np.clip(days, 0, None) / 16))
-
-
-def supernova_ii(rng, n: int) -> Flux:
-    z, peak, t0 = _far(rng, n, -17.2, 0.7, 0.2)
-    plateau, slope = rng.uniform(70, 115, (n, 1)), rng.uniform(0.2, 1.2, (n, 1)) / 100
-
-    def shape(days, band):
-        bright = 10 ** (-0.4 * slope * np.clip(days, 0, None)) * sigmoid((plateau - days) / 5)
-        tail = 0.1 * np.exp(-np.clip(days, 0, None) / 110)
-        return sigmoid(days / 1.5) * (bright + tail)
-
-    return _explosion(z, peak, t0, shape, lambda days: 5200 + 9000 * np.exp(-np.clip(days, 0, None) / 18))
-
-
-def superluminous(rng, n: int) -> Flux:
-    z, peak, t0 = _far(rng, n, -21.6, 0.5, 1.4)
-    rise, fall = rng.uniform(10, 22, (n, 1)), rng.uniform(40, 90, (n, 1))
-    return _explosion(
-        z, peak, t0, lambda days, band: _rise_and_fall(days, rise, fall),
-        lambda days: 6000 + 9000 * np.exp(-(days + 30) / 70),
-    )
-
-
-def tidal_disruption(rng, n: int) -> Flux:
-    z, peak, t0 = _far(rng, n, -19.6, 0.8, 0.5)
-    rise, scale, heat = rng.uniform(8, 20, (n, 1)), rng.uniform(25, 60, (n, 1)), rng.uniform(16e3, 35e3, (n, 1))
-
-    def shape(days, band):
-        falling = (1 + np.clip(days, 0, None) / scale) ** (-5 / 3)
-        return np.where(days < 0, np.exp(-0.5 * (days / rise) ** 2), falling)
-
-    return _explosion(z, peak, t0, shape, lambda days: heat)
-
-
-def kilonova(rng, n: int) -> Flux:
-    z, peak, t0 = _far(rng, n, -15.8, 0.6, 0.05)
-    fall = rng.uniform(1.5, 4, (n, 1))
-    return _explosion(
-        z, peak, t0, lambda days, band: _rise_and_fall(days, 0.25, fall),
-        lambda days: 2600 + 7500 * np.exp(-np.clip(days, 0, None) / 1.2),
-    )
-
-
-def _near(rng, n: int, bright: float, faint: float, cool: float, hot: float) -> tuple[np.ndarray, np.ndarray]:
-    """Flux in r and temperature of stars of our own Galaxy."""
-    return flux_of(rng.uniform(bright, faint, (n, 1))), rng.uniform(cool, hot, (n, 1))
-
-
-def microlensing(rng, n: int) -> Flux:
-    source, heat = _near(rng, n, 18, 23, 3500, 9000)
-    t0 = START + rng.uniform(0, 365.25 * YEARS, (n, 1))
-    crossing = np.exp(rng.normal(3.3, 0.6, (n, 1)))
-    closest = rng.uniform(0.02, 0.7, (n, 1))
-
-    def flux(time, band):
-        u2 = closest**2 + ((time - t0) / crossing) ** 2
-        magnified = (u2 + 2) / np.sqrt(u2 * (u2 + 4))
-        light = source * planck(band, heat)
-        return light * (magnified - 1), light * magnified
-
-    return flux
-
-
-def dwarf_nova(rng, n: int) -> Flux:
-    peak, heat = _near(rng, n, 16.5, 21.5, 9000, 20_000)
-    every, width = np.exp(rng.uniform(np.log(40), np.log(500), (n, 1))), rng.uniform(3, 15, (n, 1))
-    offset = rng.uniform(0, 1, (n, 1))
-
-    def flux(time, band):
-        days = ((time - START) / every + offset) % 1 * every  # since the last outburst began
-        light = peak * planck(band, heat) * sigmoid((days - 0.7) / 0.2) * sigmoid((width - days) / 0.8)
-        return light, light * 1.02
-
-    return flux
-
-
-def flare(rng, n: int) -> Flux:
-    peak, heat = _near(rng, n, 16.5, 22, 8000, 14_000)
-    lasts, before, which = rng.uniform(0.02, 0.15, (n, 1)), rng.uniform(0, 0.02, (n, 1)), rng.uniform(0, 1, n)
-
-    def flux(time, band):
-        visits = (time < time[:, -1:]).sum(1) + 1
-        seen = time[np.arange(len(time)), (which[: len(time)] * visits).astype(int)]  # a flare that nobody saw is none
-        since = time - (seen[:, None] - before)
-        light = peak * planck(band, heat) * np.exp(-np.clip(since, 0, None) / lasts) * (since >= 0)
-        return light, light + 5
-
-    return flux
-
-
-def active_galaxy(rng, n: int) -> Flux:
-    mean, heat = _near(rng, n, 17.5, 22.5, 9000, 15_000)
-    memory, size = np.exp(rng.normal(5, 0.6, (n, 1))), np.exp(rng.normal(-1.5, 0.4, (n, 1)))  # days, magnitudes
-    noise, template = rng, size * rng.standard_normal((n, 1))
-
-    def flux(time, band):
-        gap = np.diff(time, axis=1)
-        walk = np.empty(time.shape)  # damped random walk (Ornstein-Uhlenbeck process), exact at the visits
-        walk[:, 0] = (size * noise.standard_normal((len(time), 1)))[:, 0]
-        for i in range(time.shape[1] - 1):
-            stay = np.exp(-gap[:, i] / memory[:, 0])
-            kick = size[:, 0] * np.sqrt(1 - stay**2) * noise.standard_normal(len(time))
-            walk[:, i + 1] = stay * walk[:, i] + kick
-        louder = (WAVELENGTH[band] / WAVELENGTH[2]) ** -0.5
-        light = mean * planck(band, heat)
-        total = light * 10 ** (-0.4 * louder * walk)
-        return total - light * 10 ** (-0.4 * louder * template), total
-
-    return flux
-
-
-def _periodic(rng, n: int, stars, periods, amplitudes, wave, by_band) -> Flux:
-    """A star whose magnitude is amplitude * by_band * wave(phase); the reference image shows its mean flux."""
-    mean, heat = _near(rng, n, *stars)
-    period, amplitude = (np.exp(rng.uniform(*np.log(limits), (n, 1))) for limits in (periods, amplitudes))
-    offset, by_band = rng.uniform(0, 1, (n, 1)), np.array(by_band)
-    grid = wave(np.linspace(0, 1, 64, endpoint=False))
-
-    def flux(time, band):
-        swing = amplitude * by_band[band]
-        light = mean * planck(band, heat)
-        total = light * 10 ** (-0.4 * swing * wave(((time - START) / period + offset) % 1))
-        reference = np.mean([light * 10 ** (-0.4 * swing * w) for w in grid], axis=0)
-        return total - reference, total
-
-    return flux
-
-
-def _sawtooth(sharp: float) -> Callable:
-    """A steep rise and a slow fall in brightness; half a magnitude up and down at amplitude 1."""
-
-    def wave(phase):
-        x = 2 * np.pi * phase
-        return 0.5 * (np.sin(x) + sharp * np.sin(2 * x) / 2 + sharp**2 * np.sin(3 * x) / 3)
-
-    return wave
-
-
-PULSATING = (1.0, 1.2, 0.9, 0.75, 0.7, 0.65)
-
-
-def rr_lyrae(rng, n: int) -> Flux:
-    return _periodic(rng, n, (16.5, 22, 6100, 7400), (0.3, 0.9), (0.4, 1.2), _sawtooth(0.9), PULSATING)
-
-
-def cepheid(rng, n: int) -> Flux:
-    return _periodic(rng, n, (16.5, 21, 4800, 6500), (2, 60), (0.3, 1.2), _sawtooth(0.6), PULSATING)
-
-
-def delta_scuti(rng, n: int) -> Flux:
-    return _periodic(rng, n, (16.5, 21, 6800, 8500), (0.03, 0.25), (0.05, 0.5), _sawtooth(0.2), PULSATING)
-
-
-def long_period(rng, n: int) -> Flux:
-    return _periodic(rng, n, (16, 21, 2600, 3400), (90, 500), (1, 4), _sawtooth(0.1), (1.4, 1.3, 1, 0.7, 0.6, 0.5))
-
-
-def eclipsing_binary(rng, n: int) -> Flux:
-    mean, heat = _near(rng, n, 16.5, 21.5, 3800, 9500)
-    period, offset = np.exp(rng.uniform(*np.log((0.25, 10)), (n, 1))), rng.uniform(0, 1, (n, 1))
-    deep, width = rng.uniform(0.1, 0.6, (n, 1)), rng.uniform(0.02, 0.06, (n, 1))
-    second = deep * rng.uniform(0.1, 1, (n, 1))
-
-    def flux(time, band):
-        phase = ((time - START) / period + offset) % 1
-        dip = lambda where: np.exp(-0.5 * ((phase - where) / width) ** 2)  # noqa: E731
-        light = mean * planck(band, heat)
-        total = light * (1 - deep * dip(0.25) - second * dip(0.75))
-        reference = light * (1 - (deep + second) * width * np.sqrt(2 * np.pi))  # the mean over all phases
-        return total - reference, total
-
-    return flux
-
-
-# name, how to make it, share of the objects. "-like": shaped after the class, with invented distributions.
-SIMULATED = (
-    ("SN Ia-like", supernova_ia, 0.13), ("SN II-like", supernova_ii, 0.11), ("SLSN-like", superluminous, 0.06),
-    ("TDE-like", tidal_disruption, 0.06), ("KN-like", kilonova, 0.04), ("uLens-like", microlensing, 0.06),
-    ("Dwarf nova-like", dwarf_nova, 0.05), ("Flare-like", flare, 0.05), ("AGN-like", active_galaxy, 0.10),
-    ("RR Lyrae-like", rr_lyrae, 0.08), ("Cepheid-like", cepheid, 0.06), ("Delta Scuti-like", delta_scuti, 0.06),
-    ("EB-like", eclipsing_binary, 0.08), ("Mira-like", long_period, 0.06),
-)
-SIMULATED_CLASSES = tuple(name for name, _, _ in SIMULATED)
-
-
-def visits(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """When n objects are looked at, and in which band: time (n, N) MJD, ascending, inf where there is no visit; band.
-
-    Three years; half of each year the object is up; nights about twelve days apart, in every other of which a second
-    visit in another band follows within the hour.
-    """
-    days = 365.25 * YEARS
-    typical = np.exp(rng.normal(np.log(12), 0.25, (n, 1)))
-    night = np.cumsum(typical * rng.exponential(1, (n, int(2.2 * days / 12))), axis=1)  # (n, nights)
-    up = ((night / 365.25 + rng.uniform(0, 1, (n, 1))) % 1 < 0.5) & (night < days)
-    night = START + np.floor(night) + rng.uniform(0, 0.35, night.shape)
-    again = np.where(rng.uniform(size=night.shape) < 0.5, night + rng.uniform(0.01, 0.04, night.shape), np.inf)
-    time = np.stack((night, again), -1)
-    time[~up] = np.inf
-    first = rng.choice(len(BANDS), night.shape, p=VISITS)
-    band = np.stack((first, (first + rng.integers(1, len(BANDS), night.shape)) % len(BANDS)), -1)
-    time, band = time.reshape(n, -1), band.reshape(n, -1)
-    order = np.argsort(time, axis=1)[:, : int(np.isfinite(time).sum(1).max())]
-    return np.take_along_axis(time, order, 1), np.take_along_axis(band, order, 1)
-
-
-def observed(make: Callable, n: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """n objects of a class, looked at: time, band, flux, error and flags, all (n, N); time is inf where nothing is.
-
-    A detection is a difference of five standard errors; objects with fewer than two are never heard of and drawn again.
-    """
-    found: list[tuple[np.ndarray, ...]] = []
-    have = 0
-    while have < n:
-        time, band = visits(2 * n + 20, rng)
-        there = np.isfinite(time)
-        last = np.where(there, time, -np.inf).max(1, keepdims=True)
-        difference, total = make(rng, len(time))(np.where(there, time, last), band)
-        difference, total = (np.where(there, x, 0.0) for x in (difference, total))
-        sky = SKY[band] * np.exp(rng.normal(0, 0.2, time.shape))
-        error = np.sqrt(sky**2 + 0.3 * np.abs(total) + (0.005 * total) ** 2)
-        flux = difference + error * rng.standard_normal(time.shape)
-        flags = np.where(there & (np.abs(flux) > 5 * error), DETECTED, 0)
-        flags = np.where(there & (total > flux_of(16.0)), SATURATED, flags)
-        heard = ((flags & DETECTED) > 0).sum(1) >= 2
-        first = ((flags & DETECTED) > 0).argmax(1)
-        flags[heard, first[heard]] |= TRIGGER
-        found.append(tuple(x[heard] for x in (time, band, flux, error, flags)))
-        have += int(heard.sum())
-    width = max(time.shape[1] for time, *_ in found)
-    fill = (np.inf, 0, 0.0, 0.0, 0)
-
-    def widened(part, i):
-        return np.pad(part[i], ((0, 0), (0, width - part[i].shape[1])), constant_values=fill[i])
-
-    return tuple(np.concatenate([widened(part, i) for part in found])[:n] for i in range(5))
+SIMULATED_CLASSES = ("flash", "wave", "walk")
 
 
 def simulated(n: int, rng: np.random.Generator) -> LightCurves:
-    """n made-up light curves of 14 classes, in random order. No survey, no result on ELAsTiCC: for trying things out.
+    """n made-up light curves of three kinds, by turns: what rises and falls once, what repeats, what walks at random.
 
-    All are looked at in the same way (`visits`), whatever their class: light curves of transients, too, hold three
-    years of visits, most of which show nothing but noise.
+    They let the code run where the archive is not at hand, and have no other use: no score on them is a result.
     """
     if n < 1:
         raise ValueError(f"n is {n}; make at least one light curve")
-    shares = np.array([share for _, _, share in SIMULATED])
-    counts = np.floor(n * shares / shares.sum()).astype(int)
-    counts[np.argsort(-shares, kind="stable")[: n - counts.sum()]] += 1
-    parts, label = [], []
-    for kind, ((_, make, _), count) in enumerate(zip(SIMULATED, counts, strict=True)):
-        if count:
-            parts.append(observed(make, int(count), rng))
-            label += [kind] * int(count)
-    each = [[x[i][np.isfinite(part[0][i])] for x in part] for part in parts for i in range(len(part[0]))]
-    order = rng.permutation(len(each))
+    rows, label = [], np.arange(n) % len(SIMULATED_CLASSES)
+    for kind in label:
+        m = int(rng.integers(40, 120))
+        time = np.sort(rng.uniform(60_300, 61_300, m))
+        error, height = rng.uniform(3, 8, m), 10 ** rng.uniform(2, 3)
+        shape = (
+            np.exp(-(((time - rng.uniform(60_500, 61_100)) / rng.uniform(20, 80)) ** 2)),
+            np.sin(2 * np.pi * time / rng.uniform(0.5, 50)),
+            np.cumsum(rng.normal(0, 1, m)) / m**0.5,
+        )[kind]
+        flux = height * shape + error * rng.standard_normal(m)
+        flags = np.where(np.abs(flux) > 5 * error, DETECTED, 0)
+        flags[np.argsort(-np.abs(flux))[:2]] = DETECTED  # nobody hears of an object that is seen once
+        flags[np.flatnonzero(flags)[0]] |= TRIGGER
+        rows.append((time, rng.integers(0, len(BANDS), m), flux, error, flags))
     kinds = (np.float64, np.int8, np.float32, np.float32, np.int32)
-    time, band, flux, error, flags = (np.concatenate([each[i][k] for i in order]).astype(kinds[k]) for k in range(5))
+    flat = [np.concatenate(x).astype(kind) for x, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
     return LightCurves(
-        names=SIMULATED_CLASSES, ids=np.arange(n), label=np.array(label)[order],
-        start=np.cumsum([0, *(len(each[i][0]) for i in order)]),
-        time=time, band=band, flux=flux, error=error, flags=flags,
+        names=SIMULATED_CLASSES, ids=np.arange(n), label=label, start=np.cumsum([0, *(len(row[0]) for row in rows)]),
+        **dict(zip(("time", "band", "flux", "error", "flags"), flat, strict=True)),
     )
 
 
