@@ -1,4 +1,4 @@
-"""The figures of chapter 09: accuracies set by set, series, losses, LSST class by class, steps dropped in the test."""
+"""The figures of chapter 09: accuracies set by set, series, losses, LSST class by class."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,13 +16,15 @@ LSST = (  # what the contest's numbers stand for, in their order
     "6 microlensing", "15 tidal disruption", "16 eclipsing binary", "42 SN II", "52 SN Iax", "53 Mira", "62 SN Ibc",
     "64 kilonova", "65 M-dwarf flare", "67 SN Ia-91bg", "88 AGN", "90 SN Ia", "92 RR Lyrae", "95 superluminous SN",
 )
-PLACES = {  # what stands on which line of `accuracies`, with which colour and mark
-    "paper's RoMAE": ("purple", "D"),
-    "best quoted": ("purple", "|"),
-    "ours, Table 12": ("blue", "o"),
-    "same, train mode": ("blue", "x"),
-    "our settings": ("blue", "^"),
-    "MiniRocket": ("green", "s"),
+PLACES = {  # the lines of `accuracies`: colour, mark, whether it is filled
+    "the paper's RoMAE": ("purple", "D", True),
+    "strongest quoted there": ("purple", "D", False),
+    "paper's settings": ("blue", "o", True),
+    "the same, dropout on": ("blue", "x", False),
+    "our settings": ("blue", "^", False),
+    "MiniRocket": ("green", "s", True),
+    "boosted trees": ("green", "s", False),
+    "your run": ("blue", "P", True),
 }
 
 
@@ -32,49 +34,46 @@ def accuracies(values: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
 
     A grey band spans what the choice of the test cases leaves open for the first of them.
     """
-    fig, axes = plt.subplots(1, len(values), figsize=(9, 2.7), sharey=True)
-    for ax, (name, lines) in zip(axes, values.items(), strict=True):
-        printed = lines["paper's RoMAE"][0]
+    fig, axes = plt.subplots(2, 2, figsize=(5.6, 4.6), sharey=True)
+    for ax, (name, lines) in zip(axes.flat, values.items(), strict=True):
+        printed = lines["the paper's RoMAE"][0]
         spread = 1.96 * np.sqrt(printed * (1 - printed) / SETS[name].test)
         ax.axvspan(printed - spread, min(1, printed + spread), color=figures.COLOURS["grey"], alpha=0.15, lw=0)
-        for y, (place, (colour, mark)) in enumerate(PLACES.items()):
-            runs = lines[place]
-            ax.plot(runs, [y] * len(runs), mark, color=figures.COLOURS[colour], mfc="none", ms=6, ls="none")
-        ax.set_title(SETS[name].short)
+        for y, (place, (colour, mark, full)) in enumerate(PLACES.items()):
+            shade, runs = figures.COLOURS[colour], lines[place]
+            ax.plot(runs, [y] * len(runs), mark, color=shade, mfc=shade if full else "none", ms=5.5, ls="none")
+        ax.set_title(name)
         ax.set(yticks=range(len(PLACES)), yticklabels=PLACES, ylim=(len(PLACES) - 0.5, -0.5))
         ax.locator_params(axis="x", nbins=3)
         ax.xaxis.set_major_formatter("{x:.3g}")
         ax.margins(x=0.15)
-    fig.supxlabel("accuracy, 30 % of the steps dropped; each set has a scale of its own", fontsize=10)
+    fig.supxlabel("accuracy", fontsize=10)
     return fig
 
 
 @figures.style()
-def one_of_each(test: Tokens, names: Sequence[str], kind: str, unit: str) -> Figure:
-    """The first series of up to four classes, their first three channels. kind: what they are; unit: of the values."""
+def one_of_each(test: Tokens, names: Sequence[str], kind: str) -> Figure:
+    """The first series of up to four classes, their first two channels. kind: what they are."""
     label = test.aux["label"].numpy()
     shown = [int(np.flatnonzero(label == k)[0]) for k in range(min(4, len(names))) if (label == k).any()]
-    channels = test.values.shape[-1]
-    styles = ((figures.INK, "o"), (figures.COLOURS["grey"], "s"), (figures.COLOURS["amber"], "^"))[:channels]
-    fig, axes = plt.subplots(len(shown), 1, figsize=(7.4, 1.35 * len(shown)), sharex=True, squeeze=False)
+    styles = ((figures.INK, "o"), (figures.COLOURS["grey"], "s"))[: test.values.shape[-1]]
+    fig, axes = plt.subplots(len(shown), 1, figsize=(5.6, 1.15 * len(shown)), sharex=True, squeeze=False)
     for ax, i in zip(axes[:, 0], shown, strict=True):
         real = test.real[i]
         step = test.positions[i, real, 0].numpy()
         for c, (shade, mark) in enumerate(styles):
-            ax.plot(step, test.values[i, real, c].numpy(), marker=mark, ms=2.6, lw=0.9, ls="-", color=shade)
+            ax.plot(step, test.values[i, real, c].numpy(), marker=mark, ms=2.6, lw=0.7, ls="-", color=shade)
         ax.set_title(names[label[i]])
-    if unit:
-        axes[len(shown) // 2, 0].set_ylabel(unit)
-    axes[-1, 0].set_xlabel(f"step ({kind}; the first {min(3, channels)} of {channels} channels)")
+    axes[-1, 0].set_xlabel(f"step ({kind})")
     return fig
 
 
 @figures.style()
 def losses(history: Sequence[Mapping[str, float]], least: float | None) -> Figure:
-    """The loss of each stage that was trained, against steps. least: the entropy of the smoothed target, if it is."""
+    """The loss of each stage that was trained, against steps. least: the lowest that smoothing allows."""
     titles = {"pretrain": ("pre-training", "mean squared error"), "fine-tune": ("fine-tuning", "cross-entropy")}
     stages = [stage for stage in titles if any(entry["stage"] == stage for entry in history)]
-    fig, axes = plt.subplots(1, len(stages), figsize=(8.2, 3), squeeze=False)
+    fig, axes = plt.subplots(1, len(stages), figsize=(5.8, 2.6), squeeze=False)
     for ax, stage in zip(axes[0], stages, strict=True):
         figures.learning_curve([entry for entry in history if entry["stage"] == stage], ax=ax, log=False)
         ax.set(title=titles[stage][0], xlabel="step", ylabel=titles[stage][1])
@@ -90,7 +89,7 @@ def classes_of_lsst(counts: Mapping[str, ndarray]) -> Figure:
 
     counts: confusion matrices (K, K), true by predicted, the mean over runs.
     """
-    fig, ax = plt.subplots(figsize=(6.8, 4.2))
+    fig, ax = plt.subplots(figsize=(5.6, 4.2))
     blue = figures.COLOURS["blue"]
     for (words, count), mark, fill in zip(counts.items(), "o^", (blue, "none"), strict=True):
         size = count.sum(1)
@@ -99,24 +98,4 @@ def classes_of_lsst(counts: Mapping[str, ndarray]) -> Figure:
     ax.set_yticks(range(len(order)), [f"{LSST[k]}: {size[k]:.0f}" for k in order])
     ax.set(xlabel="share of the class that is found, mean over seeds", xlim=(-0.03, 1.03))
     fig.legend(loc="outside upper center", ncols=2)
-    return fig
-
-
-@figures.style()
-def steps_dropped(curves: Mapping[str, tuple[str, ndarray, ndarray, float | None]]) -> Figure:
-    """Accuracy against the share of steps dropped in the test, with the commonest class as a thin line.
-
-    curves: of each set a label, shares (S,), accuracies (S,), and the accuracy of the commonest class or None.
-    """
-    fig, ax = plt.subplots()
-    blue, grey = figures.COLOURS["blue"], figures.COLOURS["grey"]
-    styles = dict(zip((name for name in SETS if name != "Heartbeat"), zip("os^D", figures.DASHES, strict=False),
-                      strict=True))
-    for name, (label, share, right, floor) in curves.items():
-        mark, dash = styles[name]
-        ax.plot(100 * share, right, label=label, marker=mark, ls=dash, color=blue)
-        if floor is not None:
-            ax.axhline(floor, color=grey, lw=1, ls=dash)
-    ax.set(xlabel="per cent of the steps dropped in the test", ylabel="accuracy", ylim=(0, 1.02))
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return fig
