@@ -11,7 +11,7 @@ from romae_book import figures
 from romae_book.figures import COLOURS, INK
 from romae_lite.tokens import Tokens
 
-from .data import CHANNELS, UNITS
+from .data import CHANNELS
 
 BLUE, GREEN, GREY = COLOURS["blue"], COLOURS["green"], COLOURS["grey"]
 
@@ -39,32 +39,21 @@ def typical_patient(tokens: Tokens, scale: float) -> Patient:
 
 
 @figures.style()
-def errors(groups: Mapping[str, Sequence | Mapping]) -> Figure:
-    """groups: records, or numbers by metric, by who predicts; RoMAE in blue, filled with the paper's settings."""
+def errors(groups: Mapping[str, Sequence | Mapping], live: Mapping[str, float]) -> Figure:
+    """groups: records, or numbers by metric, by who predicts; RoMAE in blue, filled with the paper's settings. live:
+    the metrics of the reader's run, the last line."""
     titles = {"mae": "mean absolute error", "mse_plausible": "MSE, plausible targets", "mse": "MSE"}
-    fig, axes = plt.subplots(1, 3, figsize=(8.4, 2.5), sharey=True)
+    lines = dict(groups) | {"your run": live}
+    fig, axes = plt.subplots(3, 1, figsize=(5.2, 5.6))
     for ax, (key, title) in zip(axes, titles.items(), strict=True):
-        for y, (name, group) in enumerate(groups.items()):
+        for y, (name, group) in enumerate(lines.items()):
             values = [group[key]] if isinstance(group, Mapping) else [run.metrics[key] for run in group]
             colour, mark = (BLUE, "o") if name.startswith("RoMAE") else (GREEN, "s")
-            filled = colour if name == "RoMAE by Table 21" else "none"
-            ax.plot(values, [y] * len(values), mark, mfc=filled, ms=6, ls="none", color=colour)
-        ax.set_yticks(range(len(groups)), list(groups))
-        ax.set(xlabel=title, ylim=(len(groups) - 0.5, -0.5))
-    return fig
-
-
-@figures.style()
-def one_patient(patient: Patient, kind: str) -> Figure:
-    """Up to four channels over two days. kind: of records, in words."""
-    wanted = ("HR", "NISysABP", "SysABP", "Temp", "GCS", "Urine")
-    names = [name for name in wanted if (patient.channel == CHANNELS.index(name)).any()][:4]
-    fig, axes = plt.subplots(len(names), 1, figsize=(7.4, 1.3 * len(names)), sharex=True, squeeze=False)
-    for ax, name in zip(axes[:, 0], names, strict=True):
-        here = patient.channel == CHANNELS.index(name)
-        ax.plot(patient.hours[here], patient.value[here], "o", color=INK, ms=3.5, ls="none")
-        ax.set(title=f"{name} ({UNITS[name]})", xlim=(0, 48))
-    axes[-1, 0].set_xlabel(f"hours since admission ({kind})")
+            colour, mark = (BLUE, "P") if name == "your run" else (colour, mark)
+            filled = colour if name in ("RoMAE, paper's settings", "your run") else "none"
+            ax.plot(values, [y] * len(values), mark, mfc=filled, ms=5.5, ls="none", color=colour)
+        ax.set_yticks(range(len(lines)), list(lines))
+        ax.set(xlabel=title, ylim=(len(lines) - 0.5, -0.5))
     return fig
 
 
@@ -73,7 +62,7 @@ def how_often(channel: np.ndarray, patients: int) -> Figure:
     """channel: of every value of so many patients."""
     per_day = np.bincount(channel, minlength=41) / patients / 2
     order = np.argsort(per_day)[::-1]
-    fig, ax = plt.subplots(figsize=(7.4, 3.2))
+    fig, ax = plt.subplots(figsize=(6.4, 3))
     ax.bar(np.arange(41), per_day[order], color=GREY)
     ax.set(yscale="log", ylabel="values per patient and day", xlim=(-0.6, 40.6))
     ax.set_xticks(np.arange(41), [CHANNELS[c] for c in order], rotation=90, fontsize=7.5)
@@ -84,12 +73,12 @@ def how_often(channel: np.ndarray, patients: int) -> Figure:
 @figures.style()
 def masks(patient: Patient, hidden: Mapping[str, np.ndarray]) -> Figure:
     """hidden: which of the patient's values are hidden, (n,) bool, by the way of masking."""
-    fig, axes = plt.subplots(1, 2, figsize=(8.2, 5.4), sharey=True, sharex=True)
+    fig, axes = plt.subplots(1, 2, figsize=(5.6, 4.6), sharey=True, sharex=True)
     for ax, (way, mask) in zip(axes, hidden.items(), strict=True):
-        ink = {"color": INK, "ms": 3.2, "ls": "none"}
+        ink = {"color": INK, "ms": 2.6, "ls": "none"}
         ax.plot(patient.hours[mask], patient.channel[mask], "o", mfc="none", label="hidden", **ink)
         ax.plot(patient.hours[~mask], patient.channel[~mask], "o", label="visible", **ink)
-        ax.set(title=f'masking="{way}"', xlabel="hours", xlim=(-1, 49))
+        ax.set(title=way, xlabel="hours", xlim=(-1, 49))
     axes[0].set_yticks(range(41), CHANNELS, fontsize=6)
     fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig
@@ -112,22 +101,23 @@ def channels_by_error(metrics: Mapping[str, float]) -> list[str]:
 
 
 @figures.style()
-def errors_by_channel(metrics: Mapping[str, float], about: str, papers: bool) -> Figure:
-    """papers: whether RoMAE has the paper's settings, and a filled mark."""
+def errors_by_channel(metrics: Mapping[str, float], about: str) -> Figure:
+    """The five easiest channels and the ten hardest, or all where there are few. about: which run it is."""
     names = channels_by_error(metrics)
+    names = names if len(names) <= 15 else names[:5] + names[-10:]
     at = np.arange(len(names))
     looks = {
         "straight lines": ("_linear", {"marker": "o", "color": GREEN, "mfc": "none"}),
         "boosted trees": ("_boosted", {"marker": "s", "color": GREEN}),
-        "RoMAE": ("", {"marker": "D", "color": BLUE, "mfc": BLUE if papers else "none"}),
+        "RoMAE": ("", {"marker": "D", "color": BLUE, "mfc": "none"}),
     }
-    fig, ax = plt.subplots(figsize=(7.4, 6.6))
+    fig, ax = plt.subplots(figsize=(5.2, 4.2))
     for label, (short, look) in looks.items():
         if f"mse_{names[0]}{short}" in metrics:
             ratios = [metrics[f"mse_{c}{short}"] / metrics[f"mse_{c}_mean"] for c in names]
             ax.plot(ratios, at, ms=4.5, ls="none", label=label, **look)
     ax.axvline(1, color=GREY, lw=1.2, ls=":")
-    ax.set(xscale="log", xlabel=f"MSE / MSE of the channel's mean ({about})", ylim=(-0.7, len(names) - 0.3))
+    ax.set(xscale="log", xlabel=f"squared error / that of the mean ({about})", ylim=(-0.7, len(names) - 0.3))
     ax.set_yticks(at, names, fontsize=9)
     fig.legend(loc="outside lower center", ncols=3)
     return fig
