@@ -12,7 +12,6 @@ from romae_book.experiments.speed import measures, work
 from romae_book.experiments.speed.experiment import MEASURES, Speed
 from romae_book.experiments.speed.race import Ratio, race, ratio
 from romae_book.experiments.speed.straightforward import Model
-from romae_book.paper.speedrun import TARGETS, Target, by_preset, seconds
 from romae_lite.fast import Fast
 from romae_lite.masking import hide, split
 from romae_lite.model import ModelConfig, RoMAE, size
@@ -112,19 +111,3 @@ def test_times_are_not_verified():
     record = made_up_record("speed", "cpu", 0, {}, metrics={"relative_speed": 1.0})
     outcome = again(record)
     assert outcome.ok and "no second run" in outcome.reason and not outcome.comparisons
-
-
-def test_speed_runs_count_all_runs():
-    target = Target(experiment="spirals", words="", metric="rmse_clean", value=0.5)
-    curve = [{"step": s, "seconds": 10.0 * s, "valid_rmse_clean": v} for s, v in ((1, 0.9), (2, 0.5), (3, 0.4))]
-    runs = [
-        made_up_record("spirals", "paper", 0, {}, metrics={"rmse_clean": 0.4}, history=curve),
-        made_up_record("spirals", "paper", 1, {}, metrics={"rmse_clean": 0.9}, history=curve[:1]),
-        made_up_record("spirals", "paper", 2, {"epochs": 3}, metrics={"rmse_clean": 0.1}, history=curve),  # reduced
-    ]
-    found = by_preset(runs, target)
-    assert [s for _, s in found["paper"]] == [20.0, None] and set(found) == {"paper"}
-    lsst = TARGETS[2]
-    for accuracy, reached in ((0.5, False), (0.7, True)):
-        run = made_up_record("uea", "best", 0, {"dataset": "LSST"}, metrics={"accuracy": accuracy})
-        assert seconds(run, lsst) == (run.wall_seconds if reached else None)

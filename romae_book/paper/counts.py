@@ -46,7 +46,7 @@ def always_thirty(root: Path | None = None) -> dict:
     that each of its runs keeps, on the paper's grid of angles."""
     if same := runs("fixed", root):
         on = f"{same[0].config['n_test']:,} test spirals, one run of half as many passes"
-        return {"ratio": ratios(same[0].arrays), "on": on, "which": "such a"}
+        return {"ratio": ratios(same[0].arrays), "on": on, "which": "its twin, a"}
     square, others = np.zeros((2, len(COUNTS))), runs_of(Spirals.best(), root)
     spirals = 0
     for arrays in (run.arrays for run in others):
