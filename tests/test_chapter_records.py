@@ -6,6 +6,7 @@ from chapters import NOTEBOOKS
 from IPython.display import Markdown
 
 from romae_book.experiments.synthetic.experiment import Synthetic
+from romae_book.experiments.uea.experiment import UEA
 from romae_book.lab.runs import runs_of
 from romae_book.notebook import (
     esc50,
@@ -45,13 +46,7 @@ def of_synthetic():
 
 
 def of_physionet():
-    for way, words in (("rows", "hiding half of the minutes"), ("tokens", "hiding half of the values")):
-        if groups := physionet.groups(way):
-            yield physionet.table_of_runs(groups, words)
-    yield physionet.findings(physionet.groups("rows"))
-    yield physionet.table_of_budgets(physionet.groups("rows"))
-    yield from (physionet.values_for_minutes(), physionet.table_of_splits(), physionet.about_splits())
-    yield physionet.table_of_changes()
+    yield physionet.findings(physionet.groups())
 
 
 def of_pendulum():
@@ -60,7 +55,7 @@ def of_pendulum():
 
 def of_uea():
     runs = uea.runs_by_set()
-    yield from (uea.findings(*runs), uea.beside_the_paper(*runs), uea.notes(*runs), *uea.worth(*runs))
+    yield from (uea.findings(*runs), uea.table_of_runs(*runs, UEA.quick(), {"accuracy": 1.0}))
 
 
 def of_lightcurves():
@@ -68,20 +63,15 @@ def of_lightcurves():
 
 
 def of_tiny_imagenet():
-    runs = tiny_imagenet.photograph_runs()
-    yield from (tiny_imagenet.findings(runs), tiny_imagenet.variants(runs))
+    yield tiny_imagenet.findings(tiny_imagenet.photograph_runs())
 
 
 def of_esc50():
     yield esc50.findings(esc50.esc50_runs())
-    if all((pairs := esc50.esc10_runs()).values()):
-        yield esc50.worth_on_esc10(pairs)
 
 
 def of_speed():
-    get = speed.measurements()
-    yield from (Markdown(speed.findings(get)), Markdown(speed.units(get)), speed.encodings(get), speed.ragged(get))
-    yield from (speed.speed_runs(), speed.hours(get))
+    yield speed.findings(speed.measurements())
 
 
 MADE = {

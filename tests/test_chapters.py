@@ -145,7 +145,7 @@ def test_was_executed_once_from_top_to_bottom_with_clean_outputs(chapter):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("07_physionet", "records of the challenge"), ("09_uea", "the archive's series")]
+    ("name", "words"), [("07_physionet", "records of the challenge"), ("09_uea", "BasicMotions, the archive")]
 )
 def test_stored_outputs_are_of_real_data_where_these_may_be_shown(name, words):
     """Executed without the data a chapter shows made-up ones, and its text speaks of what is not to be seen."""

@@ -176,21 +176,22 @@ def records():
 
 
 def test_physionet_errors_by_who_predicts():
-    rows = {"RoMAE by Table 21": [run(mae=1, mse=2, mse_plausible=3)], "straight lines": {"mae": 4, "mse": 5,
-                                                                                          "mse_plausible": 6}}
-    axes = physionet.errors(rows).axes
-    assert [marks(ax) for ax in axes] == [[[1], [4]], [[3], [6]], [[2], [5]]]
-    assert [line.get_markerfacecolor() for line in axes[0].lines] == [BLUE, "none"]
+    rows = {"RoMAE, paper's settings": [run(mae=1, mse=2, mse_plausible=3)], "straight lines": {"mae": 4, "mse": 5,
+                                                                                                "mse_plausible": 6}}
+    axes = physionet.errors(rows, {"mae": 7, "mse": 8, "mse_plausible": 9}).axes
+    assert [marks(ax) for ax in axes] == [[[1], [4], [7]], [[3], [6], [9]], [[2], [5], [8]]]
+    assert [line.get_markerfacecolor() for line in axes[0].lines] == [BLUE, "none", BLUE]
 
 
-def test_physionet_one_patient_in_hours_and_units(records):
+def test_physionet_typical_patient_and_what_is_hidden_of_it(records):
     patient = physionet.typical_patient(records, PhysioNet.quick().position_scale)
     real, lengths = records.real[patient.index], records.real.sum(1).tolist()
     assert len(patient.value) == int(real.sum()) == sorted(lengths, key=lambda n: abs(n - np.median(lengths)))[0]
     assert patient.hours.min() >= 0 and patient.hours.max() <= 48
-    for ax in physionet.one_patient(patient, "made-up").axes:
-        here = patient.channel == physionet.CHANNELS.index(ax.get_title(loc="left").split(" (")[0])
-        assert np.array_equal(ax.lines[0].get_xydata(), np.stack((patient.hours, patient.value), 1)[here])
+    there = records.real[patient.index]
+    mean, std = (records.aux[name][patient.index, there] for name in ("mean", "std"))
+    value = records.values[patient.index, there, 0] * std + mean
+    assert np.array_equal(patient.value, value.numpy())
     hidden = {"rows": patient.hours < 20, "tokens": patient.channel < 20}
     for ax, mask in zip(physionet.masks(patient, hidden).axes, hidden.values(), strict=True):
         assert [len(line.get_xdata()) for line in ax.lines] == [mask.sum(), (~mask).sum()]
@@ -202,8 +203,11 @@ def test_physionet_by_channel():
     assert [tick.get_text() for tick in ax.get_xticklabels()[:2]] == [physionet.CHANNELS[c] for c in (3, 7)]
     metrics = {"mse_HR": 0.5, "mse_HR_mean": 1, "mse_HR_linear": 0.25, "mse_Temp": 0.2, "mse_Temp_mean": 2,
                "mse_Temp_linear": 4, "mse_MechVent": 0, "mse_MechVent_mean": 0}
-    (ax,) = physionet.errors_by_channel(metrics, "made up", papers=False).axes
+    (ax,) = physionet.errors_by_channel(metrics, "made up").axes
     assert labels(ax) == ["Temp", "HR"] and marks(ax) == [[0.1, 2], [0.25, 0.5]]
+    many = {f"mse_{c}{who}": 1 + i * (who == "") for i, c in enumerate(physionet.CHANNELS) for who in ("", "_mean")}
+    (ax,) = physionet.errors_by_channel(many, "made up").axes
+    assert labels(ax) == [physionet.CHANNELS[i] for i in (*range(5), *range(31, 41))]  # the easiest, the hardest
 
 
 # -- 08 --------------------------------------------------------------------------------------------------------------
@@ -289,9 +293,9 @@ def test_waves_are_drawn_as_they_are():
 
 def test_uea():
     lines = {place: [0.5 + i / 10] for i, place in enumerate(uea.PLACES)}
-    fig = uea.accuracies({"LSST": lines, "Epilepsy": lines})
-    assert points(fig.axes[0]) == [[(pytest.approx(0.5 + i / 10), i)] for i in range(6)]
-    (band,) = fig.axes[0].patches
+    fig = uea.accuracies(dict.fromkeys(("BasicMotions", "CharacterTrajectories", "Epilepsy", "LSST"), lines))
+    assert points(fig.axes[3]) == [[(pytest.approx(0.5 + i / 10), i)] for i in range(len(uea.PLACES))]
+    (band,) = fig.axes[3].patches
     assert band.get_width() == pytest.approx(2 * 1.96 * (0.25 / SETS["LSST"].test) ** 0.5)
     assert points(uea.losses(HISTORY, 0.3).axes[1])[0] == SECOND
     assert len(uea.losses(HISTORY[2:], None).axes) == 1
@@ -299,14 +303,11 @@ def test_uea():
     ax = uea.classes_of_lsst({"one": counts, "other": counts / 2}).axes[0]
     assert points(ax)[0][0] == (0, 0) and points(ax)[1][5] == (1, 5)
     assert ax.get_yticklabels()[13].get_text() == "95 superluminous SN: 6"  # of the last that was drawn, 13 / 2
-    share, right = np.array([0.3, 0.9]), np.array([0.8, 0.4])
-    ax = uea.steps_dropped({"Epilepsy": ("EP", share, right, 0.25), "LSST": ("LS", share, right, None)}).axes[0]
-    assert points(ax)[0] == points(ax)[2] == [(30, 0.8), (90, 0.4)] and points(ax)[1] == [(0, 0.25), (1, 0.25)]
     pad = torch.tensor([[False] * 3, [False, False, True]])
     values = torch.arange(12.0).view(2, 3, 2)
     positions, label = torch.arange(3.0).expand(2, 3)[..., None], torch.tensor([1, 0])
     test = Tokens(values=values, positions=positions, pad=pad, aux={"label": label})
-    fig = uea.one_of_each(test, ["walk", "rest"], "made up", "")
+    fig = uea.one_of_each(test, ["walk", "rest"], "made up")
     assert [ax.get_title("left") for ax in fig.axes] == ["walk", "rest"]
     assert points(fig.axes[0]) == [[(0, 6), (1, 8)], [(0, 7), (1, 9)]]  # two channels, padding left out
 
@@ -341,14 +342,12 @@ def test_tiny_imagenet():
     assert points(fig.axes[0])[0] == by_epoch(FIRST) and points(fig.axes[1])[0] == [(1, 0.5), (2, 0.5)]
     side, right = np.array([32, 64]), np.array([0.5, 0.8])
     curves = {name: {"side": side, "accuracy_at": right, "accuracy_at_counted": right / 2} for name in "abcd"}
-    fig = tiny_imagenet.resolution(curves, 100, 64)
+    fig = tiny_imagenet.resolution(curves, 64)
     assert points(fig.axes[3])[0] == [(32, 0.5), (64, 0.8)] and points(fig.axes[3])[1] == [(32, 0.25), (64, 0.4)]
-    low, high = fig.axes[3].collections[0].get_segments()[0][:, 1]
-    assert high - low == pytest.approx(2 * 0.05)  # one standard error of half of a hundred, both ways
 
 
 def test_pictures_and_what_is_painted():
-    """Patches that are shown stay as they are; [CLS] looks at 64 patches."""
+    """Patches that are shown stay as they are."""
     exp = TinyImageNet.quick().replace(
         targets="pixels", side=32, patch_side=4, encoder="16x2x1x32", decoder="16x2x1x32", per_class=20, n_test=20
     )
@@ -359,8 +358,6 @@ def test_pictures_and_what_is_painted():
     assert shown.mean() == pytest.approx(0.5, abs=0.05)
     np.testing.assert_allclose(painted[shown], original[shown], atol=1e-6)
     np.testing.assert_allclose(blank[shown], original[shown], atol=1e-6)
-    look = tiny_imagenet.attention(exp, exp.build(0), test, "abcde").axes[5].images[0].get_array()
-    assert look.shape == (8, 8) and 0 < look.sum() <= 1
     fig = tiny_imagenet.one_of_each(test.aux["image"], "abcde")
     assert [ax.get_title("left") for ax in fig.axes[:5]] == list("abcde")
     assert (fig.axes[2].images[0].get_array() == test.aux["image"][2].numpy()).all()
@@ -369,6 +366,8 @@ def test_pictures_and_what_is_painted():
 def test_esc50():
     fig = esc50.losses(HISTORY)
     assert points(fig.axes[0]) == [FIRST] and points(fig.axes[1]) == [SECOND]
+    found = {"ESC-50": {"as in training": (0.6, 0.6), "gaps": (0.5, 0.4)}}
+    assert points(esc50.cuts(found).axes[0]) == [[(60, 0), (50, 1)], [(60, 0), (40, 1)]]
     ax = esc50.sounds().axes[0]
     assert ax.images[0].get_array().shape[0] == 128 and ax.get_yticklabels()[-1].get_text() == "8.0"
 
@@ -379,10 +378,8 @@ def test_speed():
     bars = speed.step_shares({"tiny": metrics}).axes[0].patches
     assert [bar.get_width() for bar in bars] == pytest.approx([50, 20, 10, 10, 10])
     assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(100)
-    times = {"straightforward": 8.0, "plain": 4.0}
-    metrics = {f"ms_step_{kind}_{step}": ms for kind in speed.LENGTHS for step, ms in times.items()}
-    fig = speed.forms(metrics | {f"speedup_{kind}_plain": 2.0 for kind in speed.LENGTHS})
-    assert [bar.get_width() for bar in fig.axes[1].patches] == [8, 4] and words(fig.axes[1]) == ["", " × 2.00"]
+    fig = speed.ragged({"stays": {"padded": 1.0, "packed": 3.0, "dense": 4.0}})
+    assert [bar.get_width() for bar in fig.axes[0].patches] == [1, 3] and points(fig.axes[0]) == [[(4, 0), (4, 1)]]
     fig = speed.growth([10, 20], {
         "tokens_per_second_10": 5.0, "tokens_per_second_20": 4.0, "memory_mb_10": 0.5, "memory_mb_20": 8.0,
     })
