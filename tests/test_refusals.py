@@ -72,7 +72,7 @@ CALLS = {
     ),
     "Classifier": (
         lambda **settings: lite.Classifier(steps=1, verbose=False, **settings).fit(SERIES, ["a", "b", "a"]),
-        dict(size="4x1x1x4", longest=8, lr=1e-3, batch=2, holdout=0, seed=0, device="cpu", pretrain=True),
+        dict(size="4x1x1x4", longest=8, lr=1e-3, batch=2, folds=0, seed=0, device="cpu", pretrain=True),
     ),
     "collate": (lite.collate, dict(samples=[(X[0], X[0]), (X[1], X[1])], label=torch.ones(2))),
     "patchify": (lite.patchify, dict(array=torch.ones(2, 4, 6, 1), patch=(2, 3), coordinates=[torch.arange(4), None])),
@@ -285,7 +285,7 @@ MORE = {  # what takes arrays and stands not among CALLS, or not with all of the
     ),
     "Interpolator.predict": (lambda at: INTERPOLATOR.predict(SERIES[:1], at=at), dict(at=SIX[:3])),
     "Classifier(labels)": (
-        lambda y: lite.Classifier(holdout=0, pretrain=False, **SMALL).fit([*SERIES, *SERIES], y),
+        lambda y: lite.Classifier(folds=0, pretrain=False, **SMALL).fit([*SERIES, *SERIES], y),
         dict(y=torch.tensor([0, 1, 0, 1, 0, 1])),
     ),
     "Scale.positions": (partial(SCALE.positions, 0), dict(times=SIX)),

@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -23,21 +22,13 @@ except ImportError as error:
     ) from error
 
 from .. import checks
-from ..batching import by_length
 from ..checkpoint import load, notes_of, save
 from ..checks import a, at_least, each, one_of
 from ..io import parsing
-from ..model import ModelConfig, count_parameters, size
-from ..rope import PositionEncoding, turning_pairs
+from ..model import size
 from ..tokens import Tokens
-from ..training import Recipe, fit
 from .columns import check_dates, is_missing, read_numbers, to_seconds
 from .units import POSITIVE, Scale, Series, channel_of, typical_gap
-
-# Of so many held-out series the standard error of an accuracy is up to 7 points, of so
-# many points that of an error a tenth of it, and more with fewer. What is better on
-# each of so many other series is so by chance once in 32 times.
-FEW, FEW_SERIES = 50, 5
 
 
 def optional(rule: Callable) -> Callable:
@@ -59,7 +50,7 @@ class Estimator(BaseEstimator):
         "seed": at_least(0), "device": one_of(None, "cpu", "cuda", "mps"),
         "verbose": a(int),  # scikit-learn's are numbers
     }
-    LEARNT = {"within_": optional(POSITIVE), "report_": a(dict), "history_": a(list)}
+    LEARNT = {"report_": a(dict), "history_": a(list)}
     MODEL = nn.Module
 
     def _check(self, rules: dict[str, Callable]) -> None:
@@ -73,62 +64,9 @@ class Estimator(BaseEstimator):
             delattr(self, name)
         self._check(self.SETTINGS)
 
-    def _finish(self, report: dict, began: float) -> "Estimator":
-        self.report_ = report | {
-            "parameters": count_parameters(self.model_),
-            "base": self.model_.config.positions.base,
-            "steps": self.history_[-1]["step"], "seconds": time.monotonic() - began,
-            "settings": self.get_params(),
-        }
-        if self.verbose:
-            print(self._result())
-        return self
-
-    def _configure(self, data: Tokens, values: int, **settings: Any) -> ModelConfig:
-        """Choose a model: small for few values, larger for many; with RoPE whose
-        slowest turning pair needs about twice the span of a series to come round."""
-        axes = data.positions.shape[-1]
-        small = "32x2x2x128" if axes == 1 and values < 4000 else "48x3x2x192"
-        name = "64x4x3x256" if values > 200_000 else small
-        shape = size(name if self.size is None else self.size)
-        pairs = shape.head_dim // (2 * axes)
-        slow = turning_pairs(2 * pairs, 0.75) - 1
-        base = (max(span_of(data), 10) / np.pi) ** (pairs / max(slow, 1))
-        return ModelConfig(
-            patch=data.values.shape[-1], axes=axes, encoder=shape, decoder=shape,
-            positions=PositionEncoding(base=float(np.clip(base, 10, 1e5))), **settings,
-        )
-
     def _patch(self, width: int) -> int:
         """Return how many numbers the model gets of a token with so many values."""
         return width
-
-    def _recipe(self, samples: int, steps: int) -> Recipe:
-        """Return Muon for about so many steps, in whole epochs."""
-        per_epoch = max(1, -(-samples // self.batch))
-        epochs = max(1, round(steps / per_epoch))
-        total = epochs * per_epoch
-        return Recipe(
-            epochs=epochs, batch=self.batch, lr=self.lr, optimizer="muon",
-            warmup=min(total // 2, max(1, total // 20)),
-        )
-
-    def _train(self, model: nn.Module, data: Tokens, loss, recipe: Recipe, **options):
-        lengths = data.lengths
-        return fit(
-            model, data, loss, recipe, seed=self.seed, device=self.device,
-            order=lambda generator: by_length(lengths, self.batch, generator),
-            **options,
-        )
-
-    def _warn_blind(self, what: str) -> None:
-        warnings.warn(
-            f"with the values shuffled among their times {what}: the model makes "
-            "nothing of the times. It may be trained too little (steps), the data may "
-            f"not depend on time, or the unit of position ({self.scale_.unit:.3g} of "
-            "time) may be wrong: try another, from_table(..., unit=...)",
-            stacklevel=5,
-        )
 
     def save(self, path: str | PathLike) -> None:
         """Write weights, units and report into one file; the series are not in it.
@@ -329,21 +267,3 @@ def from_zero(values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
     positions = positions.clone()
     positions[:, 0] -= positions[0, 0].item()
     return values, positions
-
-
-def channel_level(
-    values: Tensor, channel: Tensor, visible: Tensor, channels: int, shared: float = 0.0
-) -> Tensor:
-    """Return the mean of the visible values of each token's channel, (B, N, 1); where
-    it has none, `shared` times the mean of all that is visible."""
-
-    def mean(seen: Tensor) -> Tensor:
-        return (values[..., 0] * seen).sum(1) / seen.sum(1).clamp(min=1)  # (B,)
-
-    level = torch.zeros_like(values)
-    others = shared * mean(visible)
-    for c in range(channels):
-        mine = channel == c
-        seen = visible & mine
-        level[..., 0] += mine * torch.where(seen.any(1), mean(seen), others)[:, None]
-    return level
