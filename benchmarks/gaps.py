@@ -1,10 +1,10 @@
 """python -m benchmarks.gaps FOLDER: who fills gaps best? Hides values of real tables, and asks each method for them.
 
-FOLDER holds CSV files with the columns id, time, channel, value (`data_scripts/tables.py` makes them). Of every series,
-one channel of one id, a fifth of the times is hidden, never the first or the last: singly ("scattered"), or in runs of
-up to twelve ("stretches"); three draws of each. Other channels stay, errors of measurement are given to nobody. The
-record is results/who_wins.json, which the book's page is made of; what it has of this commit and these data is not run
-again.
+FOLDER holds CSV files with the columns id, time, channel, value: book/data.md says where ours come from. Of every
+series, one channel of one id, a fifth of the times is hidden, never the first or the last: singly ("scattered"), or in
+runs of up to twelve ("stretches"); three draws of each. Other channels stay, errors of measurement are given to nobody.
+The record is results/who_wins.json, which the book's page is made of; what it has of this commit and these data is not
+run again.
 """
 
 import argparse

@@ -112,11 +112,11 @@ def test_a_rare_class_is_named(rare):
 
 
 def test_the_network_may_lose_and_then_does_not_answer(rare):
-    """Two steps make no network: its share is none, and predictions do not ask for it."""
+    """Two steps make no network: it is left out after a fold, and predictions do not ask for it."""
     series, names = rare
     model = Classifier(steps=2, pretrain=False, **TINY).fit(series[:120], names[:120])
     assert model.weight_ == 0 and "the simple statistics alone" in model.summary()
-    assert model.report_["ways"]["RoMAE"][1] < model.report_["ways"]["simple statistics"][1]
+    assert model.report_["ways"]["RoMAE, in part"][1] < model.report_["ways"]["simple statistics"][1] - 0.3
     before = model.predict_proba(series[120:])
     for weight in model.model_.parameters():
         weight.data.zero_()
@@ -183,7 +183,7 @@ def test_groups_stay_together():
     assert len(folds) == 3 and sorted(np.concatenate([test for _, test in folds])) == list(range(60))
     for learn, test in folds:
         assert not set(groups[learn]) & set(groups[test]) and len(learn) + len(test) == 60
-    with pytest.raises(ValueError, match="groups has 3 entries; there are 20 series"):
+    with pytest.raises(ValueError, match=r"groups has shape \(3,\); it must be \(20,\)"):
         Classifier(steps=0, **TINY).fit(*kinds_of(20), groups=[1, 2, 3])
 
 

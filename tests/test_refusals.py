@@ -368,7 +368,7 @@ VALID = {  # why: arguments and kinds that are accepted
         fit.validate fit.checkpoint fit.logs fit.log fit.device fit.settings fit.order name.overrides
         record_path.overrides record_path.root fill_series.at fill_series.model
         fill.id fill.channel fill.error fill.model
-        Classifier.size Classifier.device: None;
+        Classifier.size Classifier.device Classifier.pretrain: None;
         patchify.coordinates: None-inside""",
     "another number of the kind": """
         Recipe.lr Recipe.weight_decay fit.save_every Classifier.lr: half;

@@ -10,6 +10,7 @@
     {recorded}`spirals best rmse_clean`                           in a sentence: any other metric of a setting
     {lab_record} spirals               settings, runs and what is missing of one experiment; body: what was dropped
     {deviations}                       the entries of the page that it stands on, as one table
+    {who_wins} gaps                    also: classes; who fills gaps, who names classes, on real data
     {times}                            what classifiers and predictors lose without times
     {chapters}                         the chapters of book/chapters.yml, each with the picture of its first figure
     {api}                              the names of the front door, from their docstrings
@@ -190,6 +191,17 @@ class TimesDirective(Generated):
         return [nodes.raw("", times_html(), format="html")]
 
 
+class WhoWinsDirective(Generated):
+    required_arguments = 1
+    assets = ("pages.css",)
+
+    def generate(self):
+        from pages import gaps
+
+        html = {"gaps": gaps.gaps_html, "classes": gaps.classes_html}[self.arguments[0]]()
+        return [nodes.raw("", html, format="html")]
+
+
 class ChaptersDirective(Generated):
     assets = ("pages.css",)
 
@@ -250,6 +262,7 @@ def setup(app):
     app.add_directive("lab_record", LabRecordDirective)
     app.add_directive("deviations", DeviationsDirective)
     app.add_directive("times", TimesDirective)
+    app.add_directive("who_wins", WhoWinsDirective)
     app.add_directive("chapters", ChaptersDirective)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("model_card", ModelCardDirective)

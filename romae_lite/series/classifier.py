@@ -171,9 +171,11 @@ class Classifier(ClassifierMixin, Estimator):
         label = np.full(len(series), -1)
         label[known] = code
         fixed = self._fixed(X, static, len(series))
-        if groups is not None and len(groups) != len(series):
-            found = f"{len(groups)} entries"
-            raise ValueError(f"groups has {found}; there are {len(series)} series")
+        if groups is not None:
+            groups = checks.array("groups", groups)
+            if groups.shape != (len(series),):
+                what = f"it must be ({len(series)},)"
+                raise ValueError(f"groups has shape {groups.shape}; {what}")
         self.scale_ = fitted_scale(series, given)
         self._learn(self.scale_.convert(series, given), label, fixed, groups)
         self.report_ |= {
@@ -386,13 +388,14 @@ class Classifier(ClassifierMixin, Estimator):
                 "third ... one of them, the simple statistics at all",
                 stacklevel=3,
             )
-        if self.verbose:
-            known = facts[rows], label[rows]
-            print(self._foresee(data, config, *known, steps, len(folds)))
-        self.history_, started = [], None
         pretrain = self.pretrain
         if pretrain is None:
             pretrain = len(rows) < len(series) / 2
+        if self.verbose:
+            trainings = len(folds) + 1 + pretrain
+            known = facts[rows], label[rows]
+            print(self._foresee(data, config, *known, steps * trainings, len(folds)))
+        self.history_, started = [], None
         if steps and pretrain and len(others):
             started = seeded_build(self.seed, lambda: RoMAE(config))
             self._stage(started, data[others], pretraining_loss, steps)
@@ -488,9 +491,11 @@ class Classifier(ClassifierMixin, Estimator):
             together[fold == k] = mixed(*best(fold != k))[fold == k]
         largest = np.tile(share, (len(truth), 1))
         ways = {"largest class": largest} | guess | {"what answers": together}
-        if network is not None and not whole:  # it was left out after some folds
-            ways["RoMAE, in part"] = ways.pop("RoMAE")
-        ways = {name: judge(truth[: len(p)], p) for name, p in ways.items()}
+        part = network is not None and not whole  # it was left out after some folds
+        ways = {
+            name + ", in part" * (part and name == "RoMAE"): judge(truth[: len(p)], p)
+            for name, p in ways.items()
+        }
         self.weight_, power = best(np.ones(len(truth), dtype=bool))
         prior = share**power
         self.prior_ = (prior / prior.sum()).tolist()
@@ -517,7 +522,7 @@ class Classifier(ClassifierMixin, Estimator):
         self, data: Tokens, config: ModelConfig, x: np.ndarray, label: np.ndarray,
         steps: int, folds: int,
     ) -> str:
-        """Say what the fit will take, by a tenth of a forest and two steps."""
+        """Say what the fit will take at most, by a tenth of a forest and two steps."""
         classes, began = int(label.max()) + 1, time.monotonic()
         grow(x, label, classes, self.seed, TREES // 10)
         seconds = (time.monotonic() - began) * 10 * (1.5 * folds + 1)
@@ -528,8 +533,7 @@ class Classifier(ClassifierMixin, Estimator):
             for _ in range(2):  # the first time takes longer
                 began = time.monotonic()
                 self._stage(model, some, class_loss, 2, quiet=True)
-            trainings = folds + 1 + bool(self.pretrain)
-            seconds += (time.monotonic() - began) / 2 * steps * trainings
+            seconds += (time.monotonic() - began) / 2 * steps
         few = f"; {len(label)} series with a class are few to choose by"
         return (
             f"this will take about {duration(float(f'{seconds:.1g}'))}"
