@@ -3,6 +3,8 @@
 import json
 
 import measure
+import pytest
+from conftest import ROOT
 
 
 def test_words_numbers_and_lines_are_counted(tmp_path):
@@ -21,3 +23,9 @@ def test_words_numbers_and_lines_are_counted(tmp_path):
     words, numbers = measure.reading(path)
     # "Four words of title", "The error is of Table and x", "See x": the title's 07 and 0.34 are numbers
     assert words == 4 + 7 + 2 and numbers == 100 * 2 / words
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
+def test_a_chapter_is_read_in_a_quarter_of_an_hour(path):
+    words, numbers = measure.reading(path)
+    assert words <= 1600 and numbers <= 4
