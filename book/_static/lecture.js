@@ -1,0 +1,52 @@
+// Lecture: large text, nothing beside it, full screen; arrow keys lead from one heading, figure or listing to the next.
+// The button is in the toolbar; ?lecture at the end of an address opens a page so.
+(() => {
+  const STEPS = "h1, h2, h3, .romae-explorable, .romae-figure, .romae-results, .romae-times, .cell_input, div.math";
+  const page = document.documentElement;
+  let steps = [], at = 0, sign;
+  const show = step => {
+    at = Math.max(0, Math.min(steps.length - 1, step));
+    const node = steps[at], room = innerHeight - node.getBoundingClientRect().height;
+    node.scrollIntoView({ block: room > 120 && !/^H\d$/.test(node.tagName) ? "center" : "start" });
+    sign.textContent = `${at + 1} / ${steps.length} · ← → · Esc`;
+  };
+  const end = () => {
+    page.classList.remove("romae-lecture");
+    sign.remove();
+    removeEventListener("keydown", key, true);
+    if (document.fullscreenElement) document.exitFullscreen();
+  };
+  const key = event => {
+    if (event.target.closest?.("input, select, textarea, .romae-live")) return;  // a figure's own keys are its own
+    const way = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
+    if (event.key === "Escape") end();
+    else if (way) { event.preventDefault(); show(at + way); }
+  };
+  const begin = () => {
+    if (page.classList.contains("romae-lecture")) return;
+    page.classList.add("romae-lecture");
+    page.requestFullscreen?.().catch(() => {});
+    sign = document.body.appendChild(document.createElement("div"));
+    sign.className = "romae-lecture-sign";
+    sign.setAttribute("role", "status");
+    // what lies inside another step is shown with it; what is folded or hidden is none
+    steps = [...document.querySelectorAll(`.bd-article :is(${STEPS})`)]
+      .filter(node => node.checkVisibility() && !node.parentElement.closest(STEPS));
+    addEventListener("keydown", key, true);
+    show(0);
+  };
+  const start = () => {
+    const bar = document.querySelector(".article-header-buttons");
+    if (!bar) return;
+    const button = document.createElement("button");
+    button.className = "btn btn-sm nav-link pst-navbar-icon romae-lecture-button";
+    button.title = "Lecture: large text, arrow keys";
+    button.setAttribute("aria-label", button.title);
+    button.innerHTML = '<svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true"><path d="M1 2h14v9H1zM8 11v3M5 14h6" fill="none" stroke="currentColor" stroke-width="1.6"/></svg>';
+    button.addEventListener("click", begin);
+    bar.append(button);
+    if (new URLSearchParams(location.search).has("lecture")) begin();
+  };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+  else start();
+})();

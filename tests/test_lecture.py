@@ -1,0 +1,35 @@
+"""Lecture mode: a button makes the page large, arrow keys step, a figure keeps its own keys, Escape ends it."""
+
+import pytest
+
+
+@pytest.mark.usefixtures("browser")
+def test_arrow_keys_lead_through_a_page(browser, site):
+    tab = browser.new_page(viewport={"width": 1280, "height": 800})
+    problems = []
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.goto((site / "notebooks" / "01_rope.html").as_uri())
+    size = "parseFloat(getComputedStyle(document.querySelector('.bd-article p')).fontSize)"
+    before = tab.evaluate(size)
+    tab.get_by_role("button", name="Lecture").click()
+    sign = tab.locator(".romae-lecture-sign")
+    count = int(sign.inner_text().split()[2])
+    assert sign.inner_text().startswith("1 / ") and count > 10
+    assert tab.evaluate(size) > 1.2 * before and not tab.locator(".bd-sidebar-primary").is_visible()
+    places = []
+    for step in (2, 3, 4):
+        tab.keyboard.press("ArrowRight")
+        assert sign.inner_text().startswith(f"{step} / {count}")
+        places.append(tab.evaluate("scrollY"))
+    assert places == sorted(places) and places[0] < places[-1]
+    tab.keyboard.press("ArrowLeft")
+    assert sign.inner_text().startswith("3 / ")
+    slider = tab.locator(".romae-explorable[data-ready] input[type=range]").first
+    slider.focus()
+    value = slider.input_value()
+    tab.keyboard.press("ArrowRight")
+    assert slider.input_value() != value and sign.inner_text().startswith("3 / ")
+    slider.blur()
+    tab.keyboard.press("Escape")
+    assert sign.count() == 0 and tab.evaluate(size) == before and problems == []
+    tab.close()
