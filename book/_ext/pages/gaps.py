@@ -91,7 +91,7 @@ def picture(found: list[Score]) -> figures.Picture:
         s.ratio for s in found if s.table == t and s.method == "Interpolator"
     ))
     with figures.style():
-        fig, ax = plt.subplots(figsize=(5.2, 0.9 + 0.36 * len(tables)))
+        fig, ax = plt.subplots(figsize=(4.7, 0.9 + 0.36 * len(tables)))
         for i, table in enumerate(tables):
             ax.axhline(i, color=figures.INK, lw=0.5, alpha=0.25)
             for s in (s for s in found if s.table == table):
