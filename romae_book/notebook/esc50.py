@@ -16,6 +16,7 @@ from ..explorables.explorable import Explorable
 from ..lab.runs import Runs, runs_of
 from ..lab.summary import Summary, summarise
 from ..paper.claims import CLAIMS
+from . import own_run
 from .tables import Table
 
 PRETRAINED, SCRATCH = "RoMAE, pre-trained on the training folds", "the same, not pre-trained"
@@ -58,9 +59,11 @@ def esc50_runs() -> dict[str, Runs]:
     return {PRETRAINED: with_it, SCRATCH: Runs(run for run in without if run.seed in folds)}
 
 
-def same_sounds(exp: ESC50) -> Runs:
-    """Runs to set the chapter's own beside; none where its sounds are synthesised."""
-    return Runs() if exp.source == "simulated" else esc50_runs()[PRETRAINED]
+def beside(exp: ESC50, live: Mapping[str, float]) -> Markdown:
+    """The chapter's own run beside recorded ones; of synthesised sounds there are none."""
+    if exp.source == "simulated":
+        return own_run.beside(exp, live, "accuracy", Runs(), "the accuracy on synthesised sounds")
+    return own_run.beside(exp, live, "accuracy", esc50_runs()[PRETRAINED], "the accuracy")
 
 
 def points(gap: Summary) -> str:

@@ -19,6 +19,7 @@ from ..explorables.tiny_imagenet import figure
 from ..lab.runs import Runs, runs_of
 from ..lab.summary import Summary, summarise
 from ..paper.claims import CLAIMS
+from . import own_run
 from .tables import Table
 
 MEAN, USUAL, ADDED = "RoPE, mean of the patches, no [CLS]", "RoPE, [CLS]", "absolute as in the authors' code, [CLS]"
@@ -65,9 +66,11 @@ def photograph_runs() -> dict[str, Runs]:
     return {words: found for words, found in runs.items() if found}
 
 
-def same_pictures(exp: TinyImageNet) -> Runs:
-    """Runs to set the chapter's own beside; none where its pictures are drawn."""
-    return runs_of(TinyImageNet.small()) if exp.source == "real" else Runs()
+def beside(exp: TinyImageNet, live: Mapping[str, float]) -> Markdown:
+    """The chapter's own run beside recorded ones; of drawn pictures there are none."""
+    if exp.source == "real":
+        return own_run.beside(exp, live, "accuracy", runs_of(TinyImageNet.small()), "the accuracy")
+    return own_run.beside(exp, live, "accuracy", Runs(), "the accuracy on drawn pictures")
 
 
 def signed(gap: Summary) -> str:

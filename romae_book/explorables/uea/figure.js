@@ -4,7 +4,7 @@ function explorable(root, data, kit) {
   const {series, names, levels, range} = data, ends = 10;
   const colours = ["blue", "vermillion", "green", "purple", "amber", "grey"].map(name => `var(--romae-${name})`);
   const dashes = ["", "7 3", "2 2.5", "7 2.5 2 2.5", "11 3", "4 4"];
-  let s = 0, from = 0, to = ends, level = data.start;
+  let s = data.first, from = 0, to = data.until, level = data.start;
 
   const announce = kit.announcer(root), percent = v => `${Math.round(100 * v / 255)} %`;
   const last = () => series[s].step[series[s].step.length - 1] + 1;
@@ -16,7 +16,7 @@ function explorable(root, data, kit) {
   const edge = tenth => `step ${Math.round(tenth * last() / ends)} of ${last()}`;
 
   // --- controls ------------------------------------------------------------------------------------------------------
-  const choose = kit.select({label: "Series", value: "0", change: v => { s = +v; update(); },
+  const choose = kit.select({label: "Series", value: String(s), change: v => { s = +v; update(); },
     options: series.map((one, i) => [String(i), `${i + 1}: ${names[one.label]}`])});
   const slider = kit.slider({label: "Left out", min: 0, max: levels.length - 1, value: level,
     format: i => `${Math.round(100 * (1 - levels[i]))} %`,

@@ -72,7 +72,9 @@ def explorable(
 ) -> Explorable:
     """The figure from the arrays of `recorded`; `source` says in the caption where they come from. smoothing: see
     `payload`."""
-    data = payload(arrays, dataset, smoothing) | {"start": 0}
+    data = payload(arrays, dataset, smoothing)
+    # opens on six tenths of a letter that may still become another
+    data |= {"start": 0, "first": min(1, len(data["series"]) - 1), "until": 6}
     more = ""
     if "pen" in data["series"][0]:
         more += "The letter is the pen's path while the window is open, thicker where it presses; faint, the rest. "
