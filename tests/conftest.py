@@ -142,3 +142,46 @@ def screenshots(shared) -> Path:
             folder.mkdir(parents=True)
             emptied.touch()
     return folder
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """visit(html, ...) -> page. At the end the page must have asked for nothing else and have reported no error."""
+    from figures import GROUNDS
+
+    contexts, problems = [], []
+
+    def go(
+        body: str,
+        scheme: str = "light",
+        host: str = "",
+        width: int = 900,
+        expect_errors: bool = False,
+        **options,
+    ):
+        ground, text = GROUNDS[scheme]
+        file = tmp_path / f"page{len(contexts)}.html"
+        file.write_text(
+            f'<!doctype html><html {host or f"data-theme={scheme}"}><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width">'
+            f"<style>html{{background:{ground};color:{text}}}body{{font-family:sans-serif}}</style><body>{body}",
+            encoding="utf-8",
+        )
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on(
+            "request",
+            lambda request: request.url.startswith(("file:", "data:")) or problems.append(request.url),
+        )
+        if not expect_errors:
+            page.on("console", lambda said: said.type in ("error", "warning") and problems.append(said.text))
+            page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(file.as_uri())
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert not problems

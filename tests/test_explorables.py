@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, made_up_record
+from conftest import ROOT
+from figures import GROUNDS, keep, state
 
 from romae_book.experiments.waves.experiment import SHORT, Waves
 from romae_book.explorables import stills
@@ -74,12 +75,6 @@ def test_gallery_names_what_there_is():
         gallery("sundial")
 
 
-def keep(root, experiment: str, preset: str, arrays: dict, metrics: dict, seed: int = 0, **settings) -> Path:
-    """A record that no run left, with arrays beside it; the path of the arrays."""
-    record = made_up_record(experiment, preset, seed, settings, root, metrics=metrics)
-    return records.save_arrays(root / experiment / f"{record.planned.name}.npz", **arrays)
-
-
 def of(chapter: str, name: str, *values):
     """What a chapter's test file has under a name, imported late: it takes its fixtures from this one."""
     return lambda: getattr(importlib.import_module(f"test_explorables_{chapter}"), name)(*values)
@@ -88,7 +83,7 @@ def of(chapter: str, name: str, *values):
 # Figures of recorded runs: experiment, preset, the arrays that are drawn, metrics, settings. No model was asked.
 RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
-    "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}),
+    "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}, {"epochs": 3}),
     "start_later": ("waves", "page", of("waves", "kept"), {"miss": 0.5, "miss_later20": 0.5}, SHORT),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
@@ -99,7 +94,7 @@ RECORDED = {
     "position_scale": ("frequencies", "small", of("frequencies", "arrays", 1.0), of("frequencies", "metrics", 1, 0)),
 }
 BESIDE = {  # of figures of several runs: settings of the others, which are whole, and what they leave
-    "count_or_time": [({"told": "numbers"}, of("waves", "kept"))],
+    "count_or_time": [({"epochs": 3, "told": "numbers"}, of("waves", "kept"))],
     "start_later": [(SHORT | how, of("waves", "kept", Waves.page().replace(**SHORT, **how)))
                     for how in ({"encoding": "absolute"}, {"encoding": "none", "bias": True})],
 }
@@ -186,61 +181,6 @@ def test_whatever_is_wrong_with_arrays_ends_in_a_still_picture_that_names_the_fi
 
 
 # --- in the browser ---------------------------------------------------------------------------------------------------
-
-GROUNDS = {
-    "light": ("#ffffff", "#222832"),
-    "dark": ("#14181e", "#ced6dd"),
-}  # ground and text of the book's theme
-
-
-@pytest.fixture
-def visit(browser, tmp_path):
-    """visit(html, ...) -> page. At the end the page must have asked for nothing else and have reported no error."""
-    contexts, problems = [], []
-
-    def go(
-        body: str,
-        scheme: str = "light",
-        host: str = "",
-        width: int = 900,
-        expect_errors: bool = False,
-        **options,
-    ):
-        ground, text = GROUNDS[scheme]
-        file = tmp_path / f"page{len(contexts)}.html"
-        file.write_text(
-            f'<!doctype html><html {host or f"data-theme={scheme}"}><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width">'
-            f"<style>html{{background:{ground};color:{text}}}body{{font-family:sans-serif}}</style><body>{body}",
-            encoding="utf-8",
-        )
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.on(
-            "request",
-            lambda request: request.url.startswith(("file:", "data:")) or problems.append(request.url),
-        )
-        if not expect_errors:
-            page.on("console", lambda said: said.type in ("error", "warning") and problems.append(said.text))
-            page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(file.as_uri())
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert not problems
-
-
-def state(page, index: int = 0) -> dict:
-    """What a figure says of itself, once it has nothing left to work out (busy)."""
-    figure = page.locator(".romae-explorable").nth(index)
-    while (told := json.loads(figure.get_attribute("data-state"))).get("busy"):
-        page.wait_for_timeout(50)
-    return told
-
 
 # Figures that say nothing without data have made-up data here; all others are taken from the gallery.
 EXAMPLES = {

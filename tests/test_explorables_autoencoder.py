@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 import torch
+from figures import press, state
 from oracles import mask_ratio as oracle_mask_ratio
-from test_explorables import state, visit  # noqa: F401
 
 from romae_book.explorables import weights
 from romae_book.explorables.autoencoder import attention_block, mask_ratio, pipeline
@@ -91,35 +91,25 @@ def check_mask(page, given: dict) -> dict:
 
 
 @pytest.mark.parametrize("cls", [False, True])
-def test_masks_agree_with_the_model(visit, cls):  # noqa: F811
+def test_masks_agree_with_the_model(visit, cls):
+    """Drawn, by their share, and reading by reading, by key and by pointer."""
     made = figure(cls=cls)
     page = visit(made.html())
     assert len(check_mask(page, made.data)["hidden"]) == 12
     page.get_by_role("button", name="draw again").press("Enter")
-    check_mask(page, made.data)
-    for key in ("Home", "ArrowRight", "End"):
-        page.locator("input[type=range]").press(key)
-        check_mask(page, made.data)
-    assert len(state(page)["hidden"]) == 23  # one stays visible
-    page.get_by_role("button", name="series 2").press("Enter")
-    assert check_mask(page, made.data)["sample"] == 1
-
-
-def test_single_readings_are_hidden_and_shown(visit):  # noqa: F811
-    made = figure()
-    page = visit(made.html())
-    board = page.locator(".mr-board")
-    before = set(state(page)["hidden"])
-    board.focus()
-    board.press(" ")
-    assert set(check_mask(page, made.data)["hidden"]) == before ^ {0}
-    board.press("ArrowRight")
-    board.press(" ")
-    assert set(check_mask(page, made.data)["hidden"]) == before ^ {0, 1}
+    before, board = set(check_mask(page, made.data)["hidden"]), page.locator(".mr-board")
+    for keys, flipped in (([" "], {0}), (["ArrowRight", " "], {0, 1})):
+        list(press(board, *keys))
+        assert set(check_mask(page, made.data)["hidden"]) == before ^ flipped
     box = board.bounding_box()
     board.click(position={"x": box["width"] - 10, "y": box["height"] / 2})  # the last reading is nearest
     assert set(check_mask(page, made.data)["hidden"]) == before ^ {0, 1, 23}
-    assert page.locator("input[type=range]").input_value() == str(len(state(page)["hidden"]))
+    share = page.locator("input[type=range]")
+    assert share.input_value() == str(len(state(page)["hidden"]))
+    *_, now = (check_mask(page, made.data) for _ in press(share, "Home", "ArrowRight", "End"))
+    assert len(now["hidden"]) == 23  # one stays visible
+    page.get_by_role("button", name="series 2").press("Enter")
+    assert check_mask(page, made.data)["sample"] == 1
 
 
 def check_block(page) -> dict:
@@ -134,7 +124,7 @@ def check_block(page) -> dict:
     return now
 
 
-def test_one_block_agrees_with_pytorch_line_by_line(visit):  # noqa: F811
+def test_one_block_agrees_with_pytorch_line_by_line(visit):
     page = visit(attention_block.explorable().html())
     seen = set()
     for key in ("Home", *["ArrowRight"] * 7):
@@ -145,7 +135,7 @@ def test_one_block_agrees_with_pytorch_line_by_line(visit):  # noqa: F811
     assert {"x", "h", "q", "k", "v", "turned q", "turned k", "score", "share", "mix", "after", "h2", "out"} <= seen
 
 
-def test_scores_follow_distances_and_values_stay(visit):  # noqa: F811
+def test_scores_follow_distances_and_values_stay(visit):
     page = visit(attention_block.explorable().html())
     line = lambda code: page.get_by_role("button", name=code).press("Enter")  # noqa: E731
     line("score = ")
@@ -165,7 +155,7 @@ def test_scores_follow_distances_and_values_stay(visit):  # noqa: F811
     assert check_block(page)["v"] == values
 
 
-def test_pipeline_goes_through_its_steps(visit):  # noqa: F811
+def test_pipeline_goes_through_its_steps(visit):
     page = visit(pipeline.explorable().html(), reduced_motion="reduce")
     data = pipeline.payload()
     for number, (name, words) in enumerate(data["steps"], start=1):

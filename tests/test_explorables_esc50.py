@@ -5,8 +5,8 @@ import functools
 import numpy as np
 import pytest
 import torch
+from figures import state
 from oracles import esc50 as oracle_esc50
-from test_explorables import state, visit  # noqa: F401
 
 from romae_book.experiments.esc50 import data as sounds
 from romae_book.explorables.esc50 import figure as drawing
@@ -62,7 +62,7 @@ def agrees(page) -> dict:
     return now
 
 
-def test_the_page_computes_what_python_does(visit):  # noqa: F811
+def test_the_page_computes_what_python_does(visit):
     page = visit(figure().html())
     agrees(page)
     sound, what = page.locator("select").all()
@@ -81,7 +81,7 @@ def test_the_page_computes_what_python_does(visit):  # noqa: F811
     assert now["end"] - now["begin"] == 7
 
 
-def test_players_play_and_stop(visit):  # noqa: F811
+def test_players_play_and_stop(visit):
     page = visit(figure().html())
     for name in ("hidden", "filled", "whole"):
         page.locator(f"[data-play={name}]").press("Enter")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from test_explorables import state, visit  # noqa: F401
+from figures import drag, state
 
 from romae_book.experiments.priors import rivals
 from romae_book.experiments.priors.data import matern, periodic, rbf
@@ -70,7 +70,7 @@ def check(page, data: dict) -> dict:
     return now
 
 
-def test_page_agrees_with_pytorch_and_numpy(visit):  # noqa: F811
+def test_page_agrees_with_pytorch_and_numpy(visit):
     shown = made()
     page = visit(shown.html())
     assert check(page, shown.data)["what"] == "a burst, then quiet"
@@ -89,7 +89,7 @@ def test_page_agrees_with_pytorch_and_numpy(visit):  # noqa: F811
     assert len(seen) == 5
 
 
-def test_draws_of_the_page_are_those_of_its_kernel(visit):  # noqa: F811
+def test_draws_of_the_page_are_those_of_its_kernel(visit):
     """Whitened by the Cholesky factor of kernel and noise, drawn points are independent, of mean 0 and variance 1."""
     page, white = visit(made().html()), []
     for kind in ("smooth", "rough", "periodic", "sum") * 3:
@@ -104,7 +104,7 @@ def test_draws_of_the_page_are_those_of_its_kernel(visit):  # noqa: F811
     assert len(white) > 100 and abs(white.mean()) < 4 * error and abs(white.var() - 1) < 4 * np.sqrt(2) * error
 
 
-def test_points_are_added_dragged_and_removed(visit):  # noqa: F811
+def test_points_are_added_dragged_and_removed(visit):
     shown = made()
     page = visit(shown.html())
     page.get_by_label("Example").select_option("3")
@@ -115,12 +115,7 @@ def test_points_are_added_dragged_and_removed(visit):  # noqa: F811
     now = check(page, shown.data)
     assert now["points"][:-1] == before["points"] and now["chosen"] == 5
     chosen = page.locator(".fs-plot [role=slider]")
-    place = chosen.bounding_box()
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 60, y - 90, steps=4)
-    page.mouse.up()
+    drag(page, chosen, 60, -90)
     moved = check(page, shown.data)["points"][-1]
     assert moved[0] > now["points"][-1][0] and moved[1] > now["points"][-1][1]
     chosen.press("ArrowUp")
@@ -140,7 +135,7 @@ def test_points_are_added_dragged_and_removed(visit):  # noqa: F811
     assert "1 different time" in state(page)["wrong"]
 
 
-def test_pasted_points_are_read_and_bad_lines_named(visit):  # noqa: F811
+def test_pasted_points_are_read_and_bad_lines_named(visit):
     shown = made()
     page = visit(shown.html())
     page.locator("summary").click()

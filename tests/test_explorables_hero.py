@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from conftest import made_up_record
+from figures import drag, state
 from oracles import hero as oracle_hero
-from test_explorables import state, visit  # noqa: F401
 
 from romae_book.experiments.spirals import arrays as arrays_of
 from romae_book.experiments.spirals.arrays import COUNTS
@@ -100,17 +100,9 @@ def test_training_shows_any_number_and_asks_for_a_part(monkeypatch):
     assert 0.47 < share.mean() < 0.51
     exp.replace(counts="fixed").loss(None, data, torch.Generator().manual_seed(0))
     assert (seen[1][1].sum(1) == 45).all() and seen[1][0].real.all()
-
-
-def test_the_page_s_model_is_asked_for_all_and_told_the_clean_curve(monkeypatch):
-    """Where hidden points do not see one another all may be asked; visible points keep their noise."""
-    exp, seen = EXP.replace(n_train=2, n_valid=2, n_test=100), []
-    monkeypatch.setattr(
-        "romae_book.experiments.spirals.experiment.masked_loss", lambda m, batch, hidden: seen.append((batch, hidden))
-    )
-    data = generate(400, np.random.default_rng(0), irregular=True)
-    exp.loss(None, data, torch.Generator().manual_seed(0))
-    ((batch, hidden),) = seen
+    # where hidden points do not see one another all may be asked; visible points keep their noise
+    EXP.replace(n_train=2, n_valid=2, n_test=100).loss(None, data, torch.Generator().manual_seed(0))
+    batch, hidden = seen[2]
     assert batch.real.all() and len(hidden.sum(1).unique()) > 50
     assert torch.equal(batch.values[~hidden], data.values[~hidden])
     assert torch.equal(batch.values[hidden], data.aux["clean"].float()[hidden])
@@ -189,10 +181,6 @@ def test_counter_example_is_that_of_the_recorded_spirals(tmp_path):
         assert found["ratio"][COUNTS[k]] == pytest.approx(np.sqrt(error[0] / error[1]), rel=1e-6)
 
 
-def test_weights_of_two_models_leave_room_on_a_page():
-    assert len(figure().html().encode()) < 700_000
-
-
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
@@ -217,7 +205,7 @@ def check(page, data: dict) -> dict:
     return now
 
 
-def test_page_agrees_with_pytorch(visit):  # noqa: F811
+def test_page_agrees_with_pytorch(visit):
     made = figure()
     page = visit(made.html())
     assert len(check(page, made.data)["points"]) == made.data["start"]
@@ -239,7 +227,7 @@ def test_page_agrees_with_pytorch(visit):  # noqa: F811
     assert len(seeds) == 4
 
 
-def test_points_are_added_dragged_and_removed(visit):  # noqa: F811
+def test_points_are_added_dragged_and_removed(visit):
     made = figure()
     page = visit(made.html())
     page.get_by_role("slider", name="Points", exact=True).press("Home")
@@ -250,12 +238,7 @@ def test_points_are_added_dragged_and_removed(visit):  # noqa: F811
     now = check(page, made.data)
     assert now["points"][:-1] == before["points"] and now["chosen"] == len(before["points"])
     chosen = page.locator(".he-plot [role=slider]")
-    place = chosen.bounding_box()
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + box["width"] / 3, y + 40, steps=5)
-    page.mouse.up()
+    drag(page, chosen, box["width"] / 3, 40)
     moved = check(page, made.data)
     assert moved["points"][-1][0] == now["points"][-1][0]  # the angle stays
     assert moved["points"][-1][1] > now["points"][-1][1] and moved["points"][-1][2] < now["points"][-1][2]

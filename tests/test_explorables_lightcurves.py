@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_explorables import state, visit  # noqa: F401
+from figures import state
 
 from romae_book.experiments.lightcurves.data import load
 from romae_book.explorables.lightcurves import fold
@@ -26,7 +26,7 @@ def test_a_star_is_smoothest_at_its_period(star):
     assert np.argmin(rough) == 12 and rough[12] < 0.6 * np.median(rough)
 
 
-def test_the_page_computes_what_python_computes(visit):  # noqa: F811
+def test_the_page_computes_what_python_computes(visit):
     page = visit(fold.explorable().html())
     slider = page.locator("input[type=range]")
     for key in (None, "Home", "End", "ArrowLeft"):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from figures import drag, keep, press, state, until
 from oracles import pendulum as oracle_pendulum
-from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_book.experiments.pendulum.data import generate
 from romae_book.explorables.gallery import gallery
@@ -96,129 +96,66 @@ def test_the_smoother_is_not_asked_again(tmp_path, monkeypatch):
 # In the browser -----------------------------------------------------------------------------------------------------
 
 
-def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
-    data = figure().data
-    page = visit(figure().html())
-    for c in range(3):
+@pytest.mark.parametrize("names", [("as they are",), tuple(pendulum.WORLDS)], ids=["plain", "worlds"])
+def test_numbers_agree_with_python_in_every_world(visit, names):
+    """Clip by clip and frame by frame. Worlds that somebody does not know are not offered."""
+    shown = figure() if len(names) == 1 else pendulum.explorable(with_worlds(), "", {"another": with_worlds(0.6)})
+    data, page = shown.data, visit(shown.html())
+    assert tuple(world["name"] for world in data["worlds"]) == names
+    assert page.get_by_role("button", name="shuffled").count() == (len(names) > 1)
+    for w, c in [(w, c) for w in range(len(names)) for c in range(3)]:
+        if len(names) > 1:
+            page.get_by_role("button", name=names[w]).click()
         page.get_by_role("button", name=f"Clip {c + 1}").press("Enter")
-        page.locator("input[type=range]").press("Home")
-        expected = oracle_pendulum.errors(data, c)
-        for frame in range(12):
-            now, chosen = state(page), data["clips"][c]
-            assert (now["clip"], now["frame"], now["seen"]) == (c + 1, frame, frame in chosen["numbers"])
+        expected, chosen = oracle_pendulum.errors(data, c, w), data["clips"][c]
+        for frame, now in enumerate(press(page.locator("input[type=range]"), "Home", *["ArrowRight"] * 7)):
+            slot = chosen["numbers"].index(frame) if frame in chosen["numbers"] else -1
+            seen = slot >= 0 and (w != 2 or slot % 2 == 0)
+            assert (now["clip"], now["frame"], now["seen"]) == (c + 1, frame, seen)
             # shown in thousandths with three digits
             np.testing.assert_allclose(np.array(now["mse"], float) / 1000, expected, atol=0.51e-6)
             assert now["mse"][0] in page.locator(".romae-legend").inner_text()
-            if now["seen"]:
-                slot = chosen["numbers"].index(frame)
-                assert now["share"] == chosen["share"][slot]
-                off = [oracle_pendulum.degrees_off(data, c, slot, m) for m in range(3)]
-                np.testing.assert_allclose(now["off"], off, atol=0.051)  # one decimal
-            else:
-                assert now["off"] == [None] * 3 and "not seen" in page.locator(".pd-what").inner_text()
-            page.locator("input[type=range]").press("ArrowRight")
-
-
-def test_worlds_agree_with_python(visit):  # noqa: F811
-    shown = pendulum.explorable(with_worlds(), "one", {"another": with_worlds(0.6)})
-    data, page = shown.data, visit(shown.html())
-    assert [world["name"] for world in data["worlds"]] == list(pendulum.WORLDS)
-    page.get_by_role("button", name="Clip 2").press("Enter")
-    chosen = data["clips"][1]
-    for w, world in enumerate(data["worlds"]):
-        page.get_by_role("button", name=world["name"]).click()
-        page.locator("input[type=range]").press("Home")
-        expected = oracle_pendulum.errors(data, 1, w)
-        for frame in range(8):
-            now = state(page)
-            slot = chosen["numbers"].index(frame) if frame in chosen["numbers"] else -1
-            seen = slot >= 0 and (w != 2 or slot % 2 == 0)
-            assert (now["world"], now["frame"], now["seen"]) == (world["name"], frame, seen)
-            np.testing.assert_allclose(np.array(now["mse"], float) / 1000, expected, atol=0.51e-6)
             if seen:
-                off = [oracle_pendulum.degrees_off(data, 1, slot, m, w) for m in range(3)]
-                np.testing.assert_allclose(now["off"], off, atol=0.051)
-            page.locator("input[type=range]").press("ArrowRight")
-        said = page.locator(".pd-happens").inner_text()
-        mean = data["models"][1]["mse"][w]
-        assert world["says"] in said and ("another" in said) == (mean is not None)
-        assert mean is None or f"{mean:.1f}" in said or f"{mean + 1e-9:.1f}" in said
-    points = page.locator("circle").count()
-    page.get_by_role("button", name="every other").click()
-    assert page.locator("circle").count() == points / 2
+                assert now["share"] == chosen["share"][slot]
+                off = [oracle_pendulum.degrees_off(data, c, slot, m, w) for m in range(3)]
+                np.testing.assert_allclose(now["off"], off, atol=0.051)  # one decimal
+            elif slot < 0:
+                assert now["off"] == [None] * 3 and "not seen" in page.locator(".pd-what").inner_text()
+        if len(names) > 1:
+            said, mean = page.locator(".pd-happens").inner_text(), data["models"][1]["mse"][w]
+            assert data["worlds"][w]["says"] in said and ("another" in said) == (mean is not None)
+            assert mean is None or f"{mean:.1f}" in said or f"{mean + 1e-9:.1f}" in said
 
 
-def test_worlds_that_somebody_does_not_know_are_not_offered(visit):  # noqa: F811
-    assert [world["name"] for world in figure().data["worlds"]] == ["as they are"]
-    page = visit(figure().html())
-    assert not page.get_by_role("button", name="shuffled").count() and not page.locator(".pd-happens").count()
+def test_a_world_needs_everybodys_answers():
     part = {key: value for key, value in with_worlds().items() if key != "kalman_half"}
     names = [world["name"] for world in pendulum.explorable(part).data["worlds"]]
     assert names == ["as they are", "shuffled", "20 steps later"]
 
 
-def test_camera_shows_the_frame(visit):  # noqa: F811
-    given = made_up()
-    page = visit(figure().html())
+def test_camera_film_and_pointer(visit):
+    """The camera shows the recorded frame; dragging winds the film, which stops at its end, or when asked."""
+    given, page = made_up(), visit(figure().html())
     read = "n => [...n.getContext('2d').getImageData(0, 0, 24, 24).data].filter((_, i) => i % 4 === 0)"
-    page.locator("input[type=range]").press("Home")
-    for frame in range(6):
+    for frame, _ in enumerate(press(page.locator("input[type=range]"), "Home", *["ArrowRight"] * 5)):
         pixels = page.locator(".pd-camera canvas").evaluate(read)
         slot = np.flatnonzero(given["numbers"][0] == frame)
         if len(slot):
             assert pixels == given["frames"][0, slot[0]].tolist()
         else:
             assert set(pixels) == {104, 116}  # hatched
-        page.locator("input[type=range]").press("ArrowRight")
-
-
-def test_needles_point_where_they_should(visit):  # noqa: F811
-    """The true needle's angle, read off the page, is the one the frame was drawn with."""
-    given = made_up()
-    page = visit(figure().html())
-    page.locator("input[type=range]").press("Home")
-    for _ in range(int(given["numbers"][0, 3])):
-        page.keyboard.press("ArrowRight")
-    ends = page.locator(".pd-camera svg line").evaluate_all(
-        "n => n.map(l => ['x1', 'y1', 'x2', 'y2'].map(k => +l.getAttribute(k)))"
-    )
-    assert len(ends) == 4  # two needles, each with an outline
-    for (x1, y1, x2, y2), guess in zip(ends[1::2], (None, given["prediction"][0, 3]), strict=True):
-        angle = given["angles"][0, given["numbers"][0, 3]] if guess is None else np.arctan2(*guess)
-        turn = np.angle(np.exp(1j * (np.arctan2(x2 - x1, y2 - y1) - angle)))
-        assert abs(turn) < 0.004  # sines travel rounded to 0.001; the needle of a guess may be shorter than one
-
-
-def test_marker_and_picture_by_pointer(visit):  # noqa: F811
-    page = visit(figure().html())
-    handle = page.locator("[role=slider]")
-    box = handle.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(2000, box["y"] + 20, steps=4)
-    page.mouse.up()
-    assert state(page)["frame"] == 99 and handle.get_attribute("aria-valuenow") == "99"
+    handle, camera = page.locator("[role=slider]"), page.locator(".pd-camera").bounding_box()
     handle.press("Home")
-    assert state(page)["frame"] == 0 and page.locator("input[type=range]").input_value() == "0"
-    camera = page.locator(".pd-camera").bounding_box()
-    page.mouse.move(camera["x"] + 40, camera["y"] + 60)
-    page.mouse.down()
-    page.mouse.move(camera["x"] + 80, camera["y"] + 60, steps=4)  # four pixels to a frame
-    page.mouse.up()
+    drag(page, (camera["x"] + 40, camera["y"] + 60), 40, steps=4)  # four pixels to a frame
     assert state(page)["frame"] == 10
-
-
-def test_play_runs_to_the_end_and_stops(visit):  # noqa: F811
-    page = visit(figure().html())
-    handle = page.locator("[role=slider]")
-    handle.press("End")
-    handle.press("ArrowLeft")
-    handle.press("ArrowLeft")
+    drag(page, handle, 2000)
+    assert state(page)["frame"] == 99 and handle.get_attribute("aria-valuenow") == "99"
+    for _ in press(handle, "ArrowLeft", "ArrowLeft"):
+        pass
     page.get_by_role("button", name="Play").click()
-    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).frame === 99")
-    page.wait_for_function("() => !JSON.parse(document.querySelector('.romae-explorable').dataset.state).playing")
+    until(page, "now.frame === 99 && !now.playing")
     page.get_by_role("button", name="Play").click()  # from the beginning again
-    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).frame < 90")
+    until(page, "now.frame < 90")
     page.get_by_role("button", name="Pause").click()
     stopped = state(page)
     page.wait_for_timeout(250)

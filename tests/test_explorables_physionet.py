@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from figures import state
 from oracles import physionet as oracle_physionet
-from test_explorables import keep, state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_book.experiments.physionet import rivals as predictors
 from romae_book.experiments.physionet.data import CHANNELS, HORIZON
@@ -105,7 +105,7 @@ def test_arrays_are_small_and_uncover_whole_minutes(trained, tmp_path):
 # In the browser -----------------------------------------------------------------------------------------------------
 
 
-def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
+def test_numbers_agree_with_python_by_keyboard(visit):
     data = figure().data
     page = visit(figure().html())
     assert state(page)["level"] == 4
@@ -124,27 +124,20 @@ def test_numbers_agree_with_python_by_keyboard(visit):  # noqa: F811
             page.locator("input[type=range]").press("ArrowRight")
 
 
-def test_points_are_filled_as_they_are_seen(visit):  # noqa: F811
-    data = figure().data["patients"][0]
-    page = visit(figure().html())
+def test_points_channels_and_curves(visit):
+    """Seen points are filled; channels are chosen, at least one; a curve is switched off in the panels alone."""
+    data, page = figure().data["patients"][0], visit(figure().html())
     filled = """() => [...document.querySelectorAll(".pt-panel circle")]
       .filter(circle => getComputedStyle(circle).fill !== "none").length"""
     chosen = np.isin(data["channel"], data["chosen"][:3])
-    for k in (0, K - 1):
-        page.locator("input[type=range]").press("Home" if k == 0 else "End")
+    for k, key in ((0, "Home"), (K - 1, "End")):
+        page.locator("input[type=range]").press(key)
         assert page.locator(".pt-panel circle").count() == chosen.sum()
         assert page.evaluate(filled) == (chosen & (np.array(data["rank"]) < data["shown"][k])).sum()
-
-
-def test_channels_and_curves_can_be_chosen(visit):  # noqa: F811
-    page = visit(figure().html())
     names = [CHANNELS[c] for c in made_up()["chosen"][0]]
     assert state(page)["channels"] == names[:3] and page.locator(".pt-panel").count() == 3
-    page.get_by_role("button", name=names[4], exact=True).click()
-    for name in names[:3]:
+    for name in (names[4], *names[:3], names[4]):  # the last one stays
         page.get_by_role("button", name=name, exact=True).click()
-    assert state(page)["channels"] == [names[4]]
-    page.get_by_role("button", name=names[4], exact=True).click()  # the last one stays
     assert state(page)["channels"] == [names[4]] and page.locator(".pt-panel").count() == 1
     assert page.locator("path.pt-linear").count() == 2  # the panel and the graph of errors
     page.locator(".romae-legend button", has_text="straight lines").click()

@@ -9,9 +9,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from figures import drag, press, state
 from oracles import attention_kernel as oracle_attention_kernel
 from oracles import two_tokens as oracle_two_tokens
-from test_explorables import state, visit  # noqa: F401  (a fixture)
 
 from romae_book.explorables.rotary import attention_kernel, two_tokens
 from romae_lite import rope
@@ -55,53 +55,39 @@ def agrees(now: dict) -> None:
     assert parts == pytest.approx(oracle_two_tokens.parts(now["vectors"], query, key), abs=6e-5)
 
 
-def test_two_tokens_by_keyboard(visit):  # noqa: F811
+def test_two_tokens_by_keyboard_and_pointer(visit):
+    """One moves, and the score changes; both move, and it stays; vectors are chosen; a dial more is a pair more."""
     page = visit(two_tokens.explorable().html())
-    agrees(state(page))
-    start = state(page)
-    page.get_by_label("Position of the query").press("ArrowRight")
-    now = state(page)
+    start, both = state(page), page.get_by_label("Both together")
+    agrees(start)
+    (now,) = press(page.get_by_label("Position of the query"), "ArrowRight")
     assert now["query"] == "7.50" and now["key"] == start["key"] and now["score"] != start["score"]
     agrees(now)
-    for key in ("PageUp", "ArrowLeft", "End", "Home"):
-        page.get_by_label("Both together").press(key)
-        moved = state(page)
+    for moved in press(both, "PageUp", "ArrowLeft", "End", "Home"):
         agrees(moved)
         assert moved["query"] != now["query"]
         assert (moved["difference"], moved["score"], moved["parts"]) == (now["difference"], now["score"], now["parts"])
     assert moved["key"] == "-30.00"  # the farthest that both can go
-    page.get_by_label("Position of the key").press("End")
-    agrees(state(page))
-    assert f"score {state(page)['score'].replace('-', '−')}" in page.locator(".tt-numbers").inner_text()
+    unit = (page.locator(".romae-live svg").first.bounding_box()["width"] - 36) / (2 * two_tokens.REACH)  # pixels
+    drag(page, both, 8 * unit)
+    dragged = state(page)
+    assert float(dragged["query"]) == pytest.approx(float(moved["query"]) + 8, abs=0.1)  # a pixel is 1/12
+    assert (dragged["difference"], dragged["score"]) == (now["difference"], now["score"])
+    drag(page, page.get_by_label("Position of the key"), 6 * unit)
+    one = state(page)
+    assert float(one["key"]) == pytest.approx(float(dragged["key"]) + 6, abs=0.1) and one["query"] == dragged["query"]
+    assert one["score"] != dragged["score"]
+    agrees(one)
+    assert f"score {one['score'].replace('-', '−')}" in page.locator(".tt-numbers").inner_text()
     for name in two_tokens.VECTORS:
         page.get_by_label("Query and key").select_option(name)
         assert state(page)["vectors"] == name
         agrees(state(page))
-
-
-def drag(page, node, dx: float, dy: float = 0) -> None:
-    box = node.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + dx, y + dy, steps=5)
-    page.mouse.up()
-
-
-def test_two_tokens_by_pointer(visit):  # noqa: F811
-    page = visit(two_tokens.explorable(query=10, key=-5, vectors="at odds").html())
-    start, width = state(page), page.locator(".romae-live svg").first.bounding_box()["width"]
-    unit = (width - 36) / (2 * two_tokens.REACH)  # pixels per unit of position
-    drag(page, page.get_by_label("Both together"), 8 * unit)
-    both = state(page)
-    assert float(both["query"]) == pytest.approx(18, abs=0.1)  # to a pixel, about a twelfth of a unit
-    assert (both["difference"], both["score"]) == (start["difference"], start["score"])
-    agrees(both)
-    drag(page, page.get_by_label("Position of the key"), -6 * unit)
-    one = state(page)
-    assert float(one["key"]) == pytest.approx(float(both["key"]) - 6, abs=0.1) and one["query"] == both["query"]
-    assert one["score"] != both["score"]
-    agrees(one)
+    for count, now in enumerate(press(page.get_by_label("Dials"), "Home", *["ArrowRight"] * 3), start=1):
+        assert now["pairs"] == count == page.locator(".tt-dials > div").count()
+        wanted = oracle_two_tokens.parts(name, float(now["query"]), float(now["key"]))[:count]
+        assert [float(v) for v in now["parts"]] == pytest.approx(wanted, abs=6e-5)  # four decimals
+        assert float(now["score"]) == pytest.approx(sum(wanted), abs=6e-5)
 
 
 # --- the kernel -------------------------------------------------------------------------------------------------------
@@ -121,7 +107,7 @@ def test_kernel_is_what_a_query_and_key_of_that_shape_score(preset, axes):
         assert ours == pytest.approx(expected, abs=4e-6 * float(q.norm() * k.norm()))  # two rotations in float32
 
 
-def test_no_weight_is_above_the_largest(visit):  # noqa: F811
+def test_no_weight_is_above_the_largest(visit):
     """At reach 1500 the peak is far narrower than a pixel; the probe stands on it."""
     page = visit(attention_kernel.explorable(preset="5 back", reach=1500).html())
     assert state(page)["at"] == ["-5.00"] and state(page)["score"] == "8.0000" and state(page)["weight"] == "1.0000"
@@ -146,37 +132,23 @@ def kernel_agrees(now: dict) -> None:
     assert float(now["score"]) == pytest.approx(expected, abs=6e-5 * (1 + sum(weights)))
 
 
-def test_kernel_by_keyboard(visit):  # noqa: F811
+def test_kernel_by_keyboard_and_pointer(visit):
     page = visit(attention_kernel.explorable().html())
     kernel_agrees(state(page))
     distance = page.locator("input[type=range]").first
     for preset in attention_kernel.PRESETS:
         page.get_by_role("button", name=preset).press("Enter")
-        assert state(page)["preset"] == preset
-        weights, phases = attention_kernel.shaped(preset, 1)
-        assert [float(w) for w in state(page)["weights"]] == weights
-        assert [float(phi) for phi in state(page)["phases"]] == pytest.approx(phases, abs=6e-5)
+        now, (weights, phases) = state(page), attention_kernel.shaped(preset, 1)
+        assert now["preset"] == preset and [float(w) for w in now["weights"]] == weights
+        assert [float(phi) for phi in now["phases"]] == pytest.approx(phases, abs=6e-5)
         distance.fill("-12.3")
         kernel_agrees(state(page))
-    page.get_by_label("Weight of pair 1,").press("End")
-    assert state(page)["weights"][0] == "2.00" and state(page)["preset"] is None
-    page.get_by_label("Phase of pair 2,").press("ArrowLeft")
-    kernel_agrees(state(page))
-    page.get_by_label("Axes").select_option("2")
-    page.get_by_label("Distance, axis 2").fill("3.5")
-    assert len(state(page)["at"]) == 2 and page.locator("input[type=range]").count() == 2
-    kernel_agrees(state(page))
-    page.get_by_label("Phase of pair 6 (axis 2)").press("Home")
-    kernel_agrees(state(page))
-
-
-def test_kernel_by_pointer(visit):  # noqa: F811
-    page = visit(attention_kernel.explorable(preset="all equal").html())
-    bar, before = page.get_by_label("Weight of pair 2,"), state(page)
-    drag(page, bar, 0, -300)  # past the top of the scale
-    assert state(page)["weights"][1] == "2.00" and state(page)["score"] != before["score"]
-    dial = page.get_by_label("Phase of pair 1,")
-    box = dial.bounding_box()
+    (now,) = press(page.get_by_label("Weight of pair 1,"), "End")
+    assert now["weights"][0] == "2.00" and now["preset"] is None
+    page.get_by_role("button", name="all equal").press("Enter")
+    drag(page, page.get_by_label("Weight of pair 2,"), 0, -300)  # past the top of the scale
+    assert state(page)["weights"][1] == "2.00"
+    box = page.get_by_label("Phase of pair 1,").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x + 12, y)
     page.mouse.down()
@@ -189,9 +161,14 @@ def test_kernel_by_pointer(visit):  # noqa: F811
     page.mouse.click(plot["x"] + plot["width"] * 0.75, plot["y"] + 60)
     assert 10 < float(state(page)["at"][0]) < 30
     kernel_agrees(state(page))
+    page.get_by_label("Axes").select_option("2")
+    page.get_by_label("Distance, axis 2").fill("3.5")
+    assert len(state(page)["at"]) == 2 and page.locator("input[type=range]").count() == 2
+    for now in press(page.get_by_label("Phase of pair 6 (axis 2)"), "ArrowLeft", "Home"):
+        kernel_agrees(now)
 
 
-def test_map_shows_the_kernel(visit):  # noqa: F811
+def test_map_shows_the_kernel(visit):
     """Opacity of a pixel of the map is |score| over the sum of weights, its colour the sign."""
     page = visit(attention_kernel.explorable(preset="only fast", axes=2, reach=15).html())
     n, blue = page.evaluate("""() => {
@@ -208,33 +185,12 @@ def test_map_shows_the_kernel(visit):  # noqa: F811
             assert (image[row, column, 2] > image[row, column, 0]) == (share > 0)  # blue above red where positive
 
 
-@pytest.mark.parametrize("bad", [dict(preset="backwards"), dict(reach=12), dict(axes=3)])
-def test_kernel_refuses(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        attention_kernel.explorable(**bad)
-
-
 @pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (lambda: two_tokens.explorable(query=31), "query"),
-        (lambda: two_tokens.explorable(key=-31), "key"),
-        (lambda: two_tokens.explorable(vectors="none"), "vectors"),
-        (lambda: two_tokens.explorable(pairs=5), "pairs"),
-    ],
+    ("figure", "bad"),
+    [(attention_kernel, {"preset": "backwards"}), (attention_kernel, {"reach": 12}), (attention_kernel, {"axes": 3}),
+     (two_tokens, {"query": 31}), (two_tokens, {"key": -31}), (two_tokens, {"vectors": "none"}),
+     (two_tokens, {"pairs": 5})],
 )
-def test_the_others_refuse(make, name):
-    with pytest.raises(ValueError, match=name):
-        make()
-
-
-def test_dials_are_added_one_by_one(visit):  # noqa: F811
-    page = visit(two_tokens.explorable(query=7.25, key=2.0, vectors="at odds", pairs=1).html())
-    dials = page.get_by_label("Dials")
-    for count in (1, 2, 3, 4):
-        now = state(page)
-        assert now["pairs"] == count == page.locator(".tt-dials > div").count()
-        wanted = oracle_two_tokens.parts("at odds", 7.25, 2.0)[:count]
-        assert [float(v) for v in now["parts"]] == pytest.approx(wanted, abs=6e-5)  # four decimals
-        assert float(now["score"]) == pytest.approx(sum(wanted), abs=6e-5)
-        dials.press("ArrowRight")
+def test_what_a_figure_cannot_show_is_refused(figure, bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        figure.explorable(**bad)

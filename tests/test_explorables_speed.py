@@ -2,8 +2,8 @@
 
 import pytest
 import torch
+from figures import state
 from oracles import cost as oracle_cost
-from test_explorables import state, visit  # noqa: F401  (visit is a fixture)
 
 from romae_book.experiments.speed import work
 from romae_book.explorables.speed import cost
@@ -30,7 +30,7 @@ def test_products_are_those_of_the_work(name, tokens):
     assert cost.gflop(chosen, tokens) == pytest.approx(work.products(model, tokens - hidden, hidden) / 1e9, rel=1e-12)
 
 
-def test_the_page_says_what_python_says(visit):  # noqa: F811
+def test_the_page_says_what_python_says(visit):
     page = visit(figure().html())
     page.get_by_label("Encoder").select_option("base")
     page.get_by_label("Machine").select_option("1")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from figures import drag, keep, press, state, until
 from oracles import synthetic as oracle_synthetic
-from test_explorables import keep, state, visit  # noqa: F401
 
 from romae_book.experiments.synthetic import data as generator
 from romae_book.experiments.synthetic.experiment import Synthetic
@@ -124,7 +124,7 @@ def agrees(page, exp, net, data) -> dict:
     return now
 
 
-def test_page_computes_what_the_package_computes(visit):  # noqa: F811
+def test_page_computes_what_the_package_computes(visit):
     for cls in (False, True):
         exp, net = model(cls)
         shown = synthetic.explorable([(net, exp)])
@@ -142,7 +142,7 @@ def test_page_computes_what_the_package_computes(visit):  # noqa: F811
         assert agrees(page, exp, net, shown.data)["observed"] == [49]
 
 
-def test_weights_of_the_observations(visit):  # noqa: F811
+def test_weights_of_the_observations(visit):
     """The process's by its closed form, one observation raised by one; RoMAE's by backpropagation."""
     exp, net = model()
     shown = synthetic.explorable([(net, exp)])
@@ -156,7 +156,7 @@ def test_weights_of_the_observations(visit):  # noqa: F811
         for i, weight in zip(observed, np.array(now["weights_gp"], float), strict=True):
             raised = posterior(np.eye(50)[[i]], seen, "from-zero")[0][0, now["asked"]]
             assert weight == pytest.approx(raised, abs=1e-4)  # shown to four decimals
-        page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).average")
+        until(page, "now.average")
         now = state(page)
         unpacked_ = unpacked(shown.data["units"][0]["model"])
         values = torch.tensor(shown.data["series"][now["series"]]["noisy"])[None, :, None]
@@ -172,12 +172,12 @@ def test_weights_of_the_observations(visit):  # noqa: F811
     assert page.locator(".sy-gp").count() == page.locator(".sy-romae").count() == 5
 
 
-def test_average_is_over_all_series(visit):  # noqa: F811
+def test_average_is_over_all_series(visit):
     """The optimum's variance and the mean squared distance from its mean, by the package."""
     exp, net = model()
     shown = synthetic.explorable([(net, exp)])
     page = visit(shown.html())
-    page.wait_for_function("() => JSON.parse(document.querySelector('.romae-explorable').dataset.state).average")
+    until(page, "now.average")
     now = state(page)
     observed = sorted(now["observed"])
     seen = np.isin(np.arange(50), observed)
@@ -190,7 +190,7 @@ def test_average_is_over_all_series(visit):  # noqa: F811
     assert float(now["average"]) == pytest.approx(expected, abs=6e-4) and now["average"] in now["note"]
 
 
-def test_unit_of_time_can_be_switched(visit):  # noqa: F811
+def test_unit_of_time_can_be_switched(visit):
     models = [model(), model(seed=1, scale=1.0)]
     shown = synthetic.explorable([(net, exp) for exp, net in models])
     page = visit(shown.html())
@@ -200,45 +200,25 @@ def test_unit_of_time_can_be_switched(visit):  # noqa: F811
     assert not visit(figure().html()).get_by_role("group", name="Unit of time").count()
 
 
-def test_points_are_dragged_along_the_curve(visit):  # noqa: F811
+def test_points_are_dragged_along_the_curve_and_never_share_a_place(visit):
     exp, net = model()
     shown = synthetic.explorable([(net, exp)], start=1)
     page = visit(shown.html())
-    before = state(page)["observed"]
-    handle, ground = page.get_by_role("slider", name="Observed point 1"), page.locator(".sy-plot svg").bounding_box()
-    dot = handle.locator("circle").last.bounding_box()
-    page.mouse.move(dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(ground["x"] + ground["width"] - 14, ground["y"] + 5, steps=9)  # the last point of the grid
+    before, first = state(page)["observed"], page.get_by_role("slider", name="Observed point 1")
+    drag(page, first.locator("circle").last, 2000, -20, steps=9, end=False)  # to the last point of the grid
     now = agrees(page, exp, net, shown.data)
     assert now["observed"] == [49, *before[1:]] != before
-    page.mouse.move(ground["x"] + 42, ground["y"] + 150, steps=9)  # the first
+    page.mouse.move(42, 300, steps=9)  # the first
     page.mouse.up()
-    page.mouse.move(ground["x"] + 300, ground["y"] + 50)  # let go of: nothing more happens
+    page.mouse.move(300, 300)  # let go of: nothing more happens
     assert agrees(page, exp, net, shown.data)["observed"] == [0, *before[1:]]
-    # it sits on the noisy series, wherever the pointer was
     _, noisy, _ = oracle_synthetic.shown(shown.data, 1)
-    height = page.evaluate("document.querySelector('.sy-plot svg').viewBox.baseVal.height")
-    cy = float(handle.locator("circle").last.get_attribute("cy"))
-    assert cy == pytest.approx(np.interp(noisy[0], [-3, 3], [height - 34, 10]), abs=0.01)
-    assert f"value {noisy[0]:.2f}" in handle.get_attribute("aria-valuetext")
-
-
-def test_two_points_never_share_a_place(visit):  # noqa: F811
-    exp, net = model()
-    shown = synthetic.explorable([(net, exp)])
-    page = visit(shown.html())
+    assert f"value {noisy[0]:.2f}" in first.get_attribute("aria-valuetext")  # on the noisy series, where it may be held
     page.get_by_role("button", name="Crowd").click()
     assert agrees(page, exp, net, shown.data)["observed"] == [23, 24, 25, 26, 27]
-    first = page.get_by_role("slider", name="Observed point 1")
-    first.press("ArrowRight")  # over its neighbours
-    assert state(page)["observed"] == [28, 24, 25, 26, 27]
-    first.press("ArrowLeft")
-    assert state(page)["observed"] == [23, 24, 25, 26, 27]
-    first.press("End")
-    page.get_by_role("slider", name="Observed point 2").press("End")  # taken: stops before it
-    assert state(page)["observed"][:2] == [49, 48]
-    first.press("ArrowRight")  # the end of the grid
-    assert state(page)["observed"][0] == 49
+    places = [now["observed"] for now in press(first, "ArrowRight", "ArrowLeft", "End", "ArrowRight")]
+    assert [row[0] for row in places] == [28, 23, 49, 49]  # over its neighbours and back, and to the end of the grid
+    (now,) = press(page.get_by_role("slider", name="Observed point 2"), "End")  # taken: stops before it
+    assert now["observed"][:2] == [49, 48]
     page.get_by_role("button", name="Spread evenly").click()
     assert agrees(page, exp, net, shown.data)["observed"] == [5, 15, 25, 35, 45]  # middles of fifths, rounded up

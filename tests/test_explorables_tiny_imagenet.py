@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from figures import press, state
 from oracles import tiny_imagenet as oracle_tiny_imagenet
-from test_explorables import state, visit  # noqa: F401
 
 from romae_book.experiments.tiny_imagenet.experiment import TinyImageNet
 from romae_book.explorables.explorable import Explorable
@@ -14,14 +14,8 @@ from romae_book.explorables.tiny_imagenet import figure as masked
 def drawn() -> dict:
     """Three drawn pictures and a model with random weights: the page computes what it computes, sensible or not."""
     exp = TinyImageNet.quick().replace(
-        side=16,
-        patch_side=4,
-        targets="pixels",
-        encoder="16x2x1x32",
-        decoder="16x2x1x16",
-        per_class=2,
-        valid_per_class=0,
-        n_test=20,
+        side=16, patch_side=4, targets="pixels", encoder="16x2x1x32", decoder="16x2x1x16", per_class=2,
+        valid_per_class=0, n_test=20,
     )
     model = exp.autoencoder(0)
     with torch.random.fork_rng(), torch.no_grad():
@@ -69,7 +63,7 @@ def check(page, data: dict) -> dict:
     return now
 
 
-def test_the_page_paints_what_the_model_paints(visit):  # noqa: F811
+def test_the_page_paints_what_the_model_paints(visit):
     data = drawn()
     page = visit(masked.explorable(data).html())
     assert check(page, data)["hidden"] == masked.first_mask(data)
@@ -99,7 +93,7 @@ def test_the_page_paints_what_the_model_paints(visit):  # noqa: F811
     assert (image[..., 3] == 255).all()
 
 
-def test_a_stroke_hides_what_it_passes_and_brings_it_back(visit):  # noqa: F811
+def test_a_stroke_hides_what_it_passes_and_brings_it_back(visit):
     data = drawn()
     page = visit(masked.explorable(data).html())
     page.locator("input[type=range]").press("Home")
@@ -121,16 +115,11 @@ def test_a_stroke_hides_what_it_passes_and_brings_it_back(visit):  # noqa: F811
     assert set(check(page, data)["hidden"]) == before | passed
     stroke()  # it begins on a hidden patch: this one shows
     assert set(check(page, data)["hidden"]) == before - passed or before <= passed
-
-
-def test_by_keyboard(visit):  # noqa: F811
-    data = drawn()
-    page = visit(masked.explorable(data).html())
-    before, board = set(state(page)["hidden"]), page.locator(".mp-board")
-    for key in ("ArrowRight", "ArrowDown", " "):
-        board.press(key)
-    now = check(page, data)
-    assert now["cursor"] == 5 and set(now["hidden"]) == before ^ {5}
-    page.wait_for_function("() => document.querySelector('output.romae-sr').textContent.includes('Row 2, column 2')")
+    before = set(state(page)["hidden"])
+    *_, now = (check(page, data) for _ in press(board, "ArrowRight", "ArrowDown", " "))
+    row, column = divmod(now["cursor"], 4)
+    assert set(now["hidden"]) == before ^ {now["cursor"]}
+    spoken = f"Row {row + 1}, column {column + 1}"
+    page.wait_for_function(f"() => document.querySelector('output.romae-sr').textContent.includes('{spoken}')")
     board.press(" ")
     assert set(state(page)["hidden"]) == before

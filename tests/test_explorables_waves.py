@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from test_explorables import state, visit  # noqa: F401
+from figures import drag, state
 
 from romae_book.experiments.waves.data import SEEN, curve
 from romae_book.explorables.waves import count_or_time, start_later
@@ -52,7 +52,7 @@ def check(page, data: dict) -> dict:
     return now
 
 
-def test_page_agrees_with_pytorch(visit):  # noqa: F811
+def test_page_agrees_with_pytorch(visit):
     made = figure()
     page = visit(made.html(), reduced_motion="reduce")
     before = check(page, made.data)
@@ -73,15 +73,10 @@ def test_page_agrees_with_pytorch(visit):  # noqa: F811
 
 
 @pytest.mark.parametrize("panel", [0, 1])
-def test_a_dot_that_is_dragged_keeps_its_number(visit, panel):  # noqa: F811
+def test_a_dot_that_is_dragged_keeps_its_number(visit, panel):
     page = visit(figure().html(), reduced_motion="reduce")
     before = state(page)
-    dot = page.locator(".ct-dot").nth(1 + panel * SEEN + 4)  # behind that of the legend
-    box = dot.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x - 60, y, steps=4)
+    drag(page, page.locator(".ct-dot").nth(1 + panel * SEEN + 4), -60, end=False)  # behind that of the legend
     assert page.locator(".ct-tag", has_text="still 5th").count() == 1
     now = state(page)
     page.mouse.up()
@@ -103,7 +98,7 @@ def late():
     return figure(start_later, start_later.HOW)
 
 
-def test_three_ways_to_be_told_times_are_pytorchs(visit):  # noqa: F811
+def test_three_ways_to_be_told_times_are_pytorchs(visit):
     """Each network's answers and its error, at every start of the clock; which of them notice is the page's to show."""
     made, seen = late(), []
     models = {name: of_bytes(made.data["models"][name], exp.build(0)) for name, exp in start_later.HOW.items()}

@@ -32,7 +32,7 @@ class Waves(Masked):
     chapter = 0
     tiers = {"page": "own", "quick": "smoke"}
     campaign = (
-        ("page", 1), ("page", 1, {"told": "numbers"}),
+        *(("page", 1, {"epochs": 3} | told) for told in ({}, {"told": "numbers"})),
         *(("page", 3, SHORT | how) for how in ({}, {"encoding": "absolute"}, {"encoding": "none", "bias": True})),
     )
     meanings = {

@@ -4,8 +4,7 @@ function explorable(root, data, kit) {
   const N = data.seen, FIFTH = 4, GAP = 0.12, ASKED = 120, REACH = 1.35;
   const nets = {numbers: romae.load(data.models.numbers), times: romae.load(data.models.times)},
     names = Object.keys(nets);
-  const {dim, heads} = nets.times.encoder, speeds = kit.frequencies(dim / heads, nets.times.p, nets.times.base),
-    turn = speeds[1];
+  const {dim, heads} = nets.times.encoder, [, turn] = kit.frequencies(dim / heads, nets.times.p, nets.times.base);
   const colour = {numbers: "var(--romae-green)", times: "var(--romae-blue)"}, announce = kit.announcer(root);
   const even = (a, b, n) => Array.from({length: n}, (_, i) => a + (b - a) * i / (n - 1)), counted = even(1, N, N),
     every = [...Array(N).keys()],
@@ -116,7 +115,7 @@ function explorable(root, data, kit) {
       [kit.svg("rect", {y: -10, width: 18, height: 12, class: "ct-missed", style: `--ct:${colour.numbers}`}),
         "missed", 84],
       [kit.svg("g", {style: `--ct:${colour.times}`}, dial.node),
-        "how far attention rotates" + (width < 720 ? "" : `, at one of ${speeds.filter(Boolean).length} speeds`), 0]];
+        "what is told, as a clock hand", 0]];
     let x = 2;
     return entries.map(([mark, name, wide], i) => {
       const down = phone && i === 4, at = down ? 2 : x;

@@ -17,8 +17,8 @@ FIRST = {
     "times": [0.5, 1.3, 2.1, 3.2, 8.5, 9.6, 11.0, 11.9, 12.5, 14.7, 18.7, 19.1], "period": 5.0, "phase": 0.29,
     "noise": np.random.default_rng(0).normal(0, NOISE, SEEN).round(3).tolist(),
 }
-TOLD = {"numbers": Waves.page().replace(told="numbers"), "times": Waves.page()}
-NOTHING = ("Count or time", "python -m romae_lite run waves --preset page --seeds 0")  # title, command
+TOLD = {"numbers": Waves.page().replace(epochs=3, told="numbers"), "times": Waves.page().replace(epochs=3)}
+NOTHING = ("Count or time", "python -m romae_lite run waves --preset page --seeds 0 --set epochs=3")  # title, command
 
 
 def payload(models: dict[str, RoMAE]) -> dict:
@@ -37,7 +37,8 @@ def explorable(models: dict[str, RoMAE], source: str = "") -> Explorable:
         height=122,
         title="The same twelve readings: one network counts them, the other knows their times. Drag a dot.",
         caption="Grey: the true curve, which neither network sees. Shaded: what is missed; the bar is its mean, where "
-        f"the wave's height is 1. {source}".rstrip(),
+        "the wave's height is 1. Each hand is the angle that a number, or a time, becomes inside attention. "
+        f"{source}".rstrip(),
     )
 
 
@@ -52,7 +53,7 @@ def from_runs(found: list[Drawable], root: Path | None) -> Explorable:
     miss = {name: run.metrics["miss"] for name, run in runs.items()}
     config = runs["times"].config
     return explorable(models, (
-        f"Both are RoMAE with {count_parameters(models['times']):,} weights, trained on the same "
-        f"{config['n_train'] * config['epochs']:,} waves, and both answer in this page. On {config['n_test']:,} other "
-        f"waves the one that counts misses by {miss['numbers']:.2f}, the one that knows times by {miss['times']:.2f}."
+        f"Both are RoMAE with {count_parameters(models['times']):,} weights, trained {config['epochs']} times on the "
+        f"same {config['n_train']:,} waves, and both answer in this page. On {config['n_test']:,} other waves the one "
+        f"that counts misses by {miss['numbers']:.2f}, the one that knows times by {miss['times']:.2f}."
     ))
