@@ -5,11 +5,11 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from figures import keep, press, state
+from figures import drag, keep, press, state, until
 from oracles import position_scale as oracle_position_scale
 from oracles import spectrum as oracle_spectrum
 
-from romae_book.explorables.frequencies import position_scale, spectrum
+from romae_book.explorables.frequencies import position_scale, sampling, spectrum
 from romae_book.explorables.gallery import gallery
 from romae_book.lab.summary import summarise
 
@@ -200,3 +200,43 @@ def test_position_scale_agrees_with_python(visit):
         said = page.locator(".ps-said").inner_text()
         assert f"{now['turn']} rad between" in said and f"{short(SCALES[i])} rad over" in said
         assert now["mse"] in page.locator(".romae-live").inner_text()
+
+
+def check_board(page) -> dict:
+    """Every tone that is tried, against all its phases one by one."""
+    now, data = state(page), sampling.explorable().data
+    times, turn = np.array(now["times"]), 2 * np.pi
+    values = np.sin(turn * (now["tone"] * times + data["phase"]))
+    tried = np.arange(data["step"], data["highest"] + 1e-9, data["step"])
+    phases = np.arange(data["phases"]) / data["phases"]
+    waves = np.sin(turn * (tried[:, None, None] * times + phases[:, None]))  # (tones, phases, dots)
+    miss = np.sqrt(((waves - values) ** 2).mean(-1)).min(1)
+    np.testing.assert_allclose(now["miss"], miss, atol=3e-4)  # told with four decimals, places with six
+    near = miss < data["near"]
+    starts = np.flatnonzero(near & ~np.append(False, near[:-1]))  # neighbours are one tone
+    assert len(now["fits"]) == len(starts) and all(near[tried == hertz].all() for hertz in now["fits"])
+    assert now["tone"] in now["fits"]
+    return now
+
+
+def test_even_dots_allow_the_aliases_and_shaken_ones_do_not(visit):
+    page = visit(sampling.explorable().html())
+    now = check_board(page)
+    assert now["fits"] == sorted([*range(3, 48, 8), *range(5, 48, 8)])  # the tone and its mirror, every 8 Hz
+    *_, now = press(page.get_by_role("slider", name="Tone"), "ArrowRight", "ArrowRight")
+    assert check_board(page)["fits"] == now["fits"] == sorted([*range(3, 48, 8), *range(5, 48, 8)])
+    left = []
+    for _ in range(12):
+        page.get_by_role("button", name="Shake a little").press("Enter")
+        left.append(len(check_board(page)["fits"]))
+    assert 12 > left[0] > left[-1] == 1
+    page.get_by_role("button", name="Even steps").press("Enter")
+    page.get_by_role("button", name="One more").press("Enter")
+    assert len(check_board(page)["times"]) == 9
+    before = state(page)["times"]
+    drag(page, page.get_by_role("slider", name="Dot 4"), 12)
+    assert state(page)["times"][3] > before[3] and len(check_board(page)["fits"]) < 12
+    for name in ("the tone", "all that fit"):
+        page.get_by_role("button", name=f"Hear {name}").press("Enter")
+        assert state(page)["playing"]
+    until(page, "now.playing === ''")

@@ -15,7 +15,7 @@ def figures() -> dict[str, Callable[..., Explorable]]:
     """name -> the function that makes the figure, of all of them."""
     from .autoencoder import attention_block, mask_ratio, pipeline  # noqa: F401
     from .esc50 import figure as _esc50  # noqa: F401
-    from .frequencies import position_scale, spectrum  # noqa: F401
+    from .frequencies import position_scale, sampling, spectrum  # noqa: F401
     from .lightcurves import fold  # noqa: F401
     from .pendulum import figure as _pendulum  # noqa: F401
     from .physionet import figure as _physionet  # noqa: F401
