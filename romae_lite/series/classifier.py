@@ -411,9 +411,8 @@ class Classifier(ClassifierMixin, Estimator):
             if started is not None:
                 model.start_from(started)
             if steps:
-                train = replace(
-                    data[learn], aux={"label": torch.from_numpy(label[learn])}
-                )
+                aux = {"label": torch.from_numpy(label[learn])}
+                train = replace(data[learn], aux=aux)
                 balance = torch.from_numpy(np.sqrt(share.mean() / share)).float()
                 self._stage(model, train, partial(class_loss, balance=balance), steps)
             return model
@@ -428,10 +427,8 @@ class Classifier(ClassifierMixin, Estimator):
         for k, (learn, test) in enumerate(folds if steps else ()):
             self.model_ = network(learn)
             guess["RoMAE"].append(self._probabilities(self.model_, data[test]))
-            f1, simple = (
-                macro_f1(label[test], guess[name][k].argmax(1))
-                for name in ("RoMAE", "simple statistics")
-            )
+            ways = guess["RoMAE"][k], guess["simple statistics"][k]
+            f1, simple = (macro_f1(label[test], way.argmax(1)) for way in ways)
             if f1 < simple - 2 / np.sqrt(len(test)):
                 break  # two standard errors: other folds would change nothing
         if folds:
@@ -502,17 +499,12 @@ class Classifier(ClassifierMixin, Estimator):
         low, times, top = (
             ways[name][1] for name in ("largest class", "times alone", "what answers")
         )
-        noise = 1 / np.sqrt(len(truth))
-        found = together.argmax(1)
-        each = {
-            str(name): (
-                int((truth == k).sum()),
-                float(f1_score(truth == k, found == k, zero_division=0)),
-                float(average_precision_score(truth == k, together[:, k]))
-                if (truth == k).any() else 0.0,
-            )
-            for k, name in enumerate(self.classes_)
-        }
+        noise, each = 1 / np.sqrt(len(truth)), {}
+        for k, name in enumerate(map(str, self.classes_)):
+            mine, p = truth == k, together[:, k]
+            f1 = f1_score(mine, together.argmax(1) == k, zero_division=0)
+            precision = average_precision_score(mine, p) if mine.any() else 0
+            each[name] = int(mine.sum()), float(f1), float(precision)
         self.report_ = {
             "ways": ways, "each": each, "tested": len(truth), "power": power,
             "leak": bool(times > low + noise and times - low > 0.8 * (top - low)),

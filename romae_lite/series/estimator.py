@@ -118,16 +118,14 @@ class Estimator(BaseEstimator):
         self.scale_ = Scale(
             ids=(), start=np.empty(0), unit=units["unit"],
             channels=tuple(map(str, units["channels"])), mean=units["mean"],
-            deviation=units["deviation"], dates=units.get("dates"),
+            deviation=units["deviation"], dates=units["dates"],
         )
         kept = notes["kept"]
         if unknown := set(kept) - set(self.LEARNT):
             raise ValueError(f"it holds {sorted(unknown)[0]!r}, which nobody has saved")
         for name in self.LEARNT:
-            if name in kept or not hasattr(cls, name):  # older files lack some
-                setattr(self, name, kept[name])
+            setattr(self, name, kept[name])
         self._check(self.LEARNT)
-        self.report_.setdefault("settings", notes["parameters"])  # older files lack it
         for name, value in self.report_.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"its report says {name} {value}")
