@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import check_estimator
 
 import romae_lite as romae
 from romae_lite.series.classifier import Classifier, Forest, grow
@@ -248,6 +247,8 @@ EXPECTED = {
 
 def test_scikit_learn_s_own_checks():
     """They pass a table of features; the classifier takes its rows for evenly spaced series."""
+    from sklearn.utils.estimator_checks import check_estimator  # here, as it takes its time
+
     small = Classifier(steps=2, size="8x1x1x8", pretrain=False, folds=0, verbose=False)
     found = check_estimator(small, expected_failed_checks=EXPECTED, on_skip=None)
     passed = {entry["check_name"] for entry in found if entry["status"] == "passed"}

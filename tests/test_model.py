@@ -15,7 +15,6 @@ from romae_lite.model import (
     ModelConfig,
     RoMAE,
     RoMAEPredictor,
-    Size,
     attend,
     attend_in_eights,
     count_parameters,
@@ -175,16 +174,6 @@ def test_padding_changes_nothing_in_predictor(pool):
         torch.testing.assert_close(alone, together[b, :n] if pool == "token" else together[b], **CLOSE)
 
 
-def test_what_is_in_the_padding_does_not_matter():
-    pad = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
-    fields = batch(5, 5)
-    rubbish = fields.values.clone()
-    rubbish[1, 3:] = torch.tensor([math.nan, 1e30])
-    clean, dirty = (Tokens(values=v, positions=fields.positions, pad=pad) for v in (fields.values, rubbish))
-    model = built(lambda: RoMAEPredictor(config(), outputs=1, pool="mean"))
-    torch.testing.assert_close(model(clean), model(dirty), rtol=0, atol=0)
-
-
 @pytest.mark.parametrize("kind", ["rope", "absolute"])
 @pytest.mark.parametrize("pool", ["cls", "mean", "token"])
 def test_order_of_tokens_does_not_matter(pool, kind):
@@ -306,13 +295,6 @@ def test_stochastic_depth_grows_linearly_with_depth():
     assert [b - a for a, b in pairwise(rates)] == pytest.approx([0.1] * 4)
 
 
-def test_dropout_only_in_training():
-    tokens = batch(8)
-    model = built(lambda: RoMAEPredictor(config(dropout=0.5, drop_path=0.5), 4, "mean"))
-    assert torch.equal(model(tokens), model(tokens))
-    assert not torch.equal(model.train()(tokens), model(tokens))
-
-
 def test_attention_dropout_acts_on_the_weights_alone():
     """Values that are all one come back as the sum of the weights: 1 without dropout; with it each weight is left out
     or divided by the share that stays, which keeps the mean."""
@@ -355,8 +337,6 @@ def test_initialisation_of_the_authors():
         body.named_parameters(), theirs.parameters(), ours.parameters(), strict=True
     ):
         assert torch.equal(of_body, of_ours if name.startswith("head.") else of_theirs), name
-    with pytest.raises(ValueError, match="init is 'xavier'; choose one of torch, normal, body"):
-        config(init="xavier")
 
 
 def test_no_state_that_a_cast_could_harm():
@@ -476,8 +456,6 @@ def test_gaussian_loss_is_the_likelihood_of_a_normal_distribution():
     assert float(gaussian_loss(said, target, pad)) == pytest.approx(float(surprise[~pad].mean()), rel=1e-6)
     said[..., 3:] = -1e4  # surer than any data can be: finite all the same
     assert gaussian_loss(said, target, pad).isfinite()
-    with pytest.raises(ValueError, match="2 P"):
-        gaussian_loss(mean, target, None)
 
 
 def test_a_model_that_says_how_sure_it_is():
@@ -577,7 +555,6 @@ def test_initialisation():
             lambda: config(axes=5, positions=PositionEncoding(kind="absolute")),
             "dim of the encoder is 24; 5 axes need a multiple of 10",
         ),
-        (lambda: config(dropout=1.0), "dropout is 1.0"),
         (
             lambda: config(encoder=size("8x4x1x8")),
             "p is 0.75, so that none of the 1 pair.s. of an axis turns in a head of",
@@ -602,11 +579,6 @@ def test_bad_input_is_named(call, message):
 def test_a_head_that_turns_nothing_is_there_for_who_asks():
     for encoding in (PositionEncoding(p=0), PositionEncoding(kind="none"), PositionEncoding(p=1)):
         config(encoder=size("8x4x1x8"), positions=encoding)
-
-
-def test_size_by_name_with_changes():
-    assert size("tiny", dim=432) == Size(dim=432, heads=3, depth=12, ff=720)
-    assert size("96x4x3x384") == Size(dim=96, heads=4, depth=3, ff=384)
 
 
 def test_attention_scale_is_the_head_dimension():

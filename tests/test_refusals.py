@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -30,13 +30,12 @@ TINY, G = lite.size("4x1x1x4"), torch.Generator()
 X = torch.arange(1.0, 7).reshape(2, 3, 1)  # values and positions
 REAL, HIDDEN = torch.ones(2, 3, dtype=torch.bool), torch.tensor([[False, True, False]] * 2)
 PAD, LENGTHS, ANGLES = torch.tensor([[False, False, True]] * 2), torch.tensor([3, 1, 2]), torch.ones(2, 3, 1, 2)
-SCALE = lite.from_table({"t": [0.0, 1.0], "x": [1.0, 2.0], "k": [0, 1]}, time="t", value="x", id="k")[1]
+SCALE = lite.Scale(ids=(0, 1), start=[0.0, 1.0], unit=1.0, channels=("x",), mean=[1.5], deviation=[0.5])
 TOKENS = lite.Tokens(values=X, positions=X)
 CONFIG = lite.ModelConfig(patch=1, axes=1, encoder=TINY, decoder=TINY)
 MODEL, RECIPE, WHERE = lite.RoMAE(CONFIG), lite.Recipe(epochs=1, batch=2, lr=1e-3), split(HIDDEN, REAL)
 FIGURE, AXES = plt.subplots(figsize=(1, 1))
 LINE = np.arange(3.0)
-FILLER = lite.load("filler")
 SERIES = [(np.arange(12.0), np.sin(i + np.arange(12.0))) for i in range(3)]
 
 
@@ -57,15 +56,15 @@ CALLS = {
     ),
     # bad tables and times: test_frames.py, test_units.py
     "from_table": (
-        partial(lite.from_table, {"t": [0.0, 1.0], "x": [1.0, 2.0], "k": ["a", "a"], "e": [0.1, 0.1]}),
+        lambda **given: lite.from_table({"t": [0.0, 1.0], "x": [1.0, 2.0], "k": ["a", "a"], "e": [0.1, 0.1]}, **given),
         dict(time="t", value="x", id="k", channel="k", label="k", error="e", static="e", unit=2.5),
     ),
     "suggest_unit": (partial(lite.suggest_unit, [0.0, 1.0, 3.0]), dict(head_dim=8, p=0.75, base=2.5)),
     "fill": (
         partial(lite.fill, verbose=False, table={"t": 5 * LINE, "x": LINE**2, "k": ["a"] * 3, "e": LINE + 1}),
-        dict(at=LINE, time="t", value="x", id="k", channel="k", error="e", model=FILLER),
+        dict(at=LINE, time="t", value="x", id="k", channel="k", error="e", model=None),
     ),
-    "fill_series": (fill_series, dict(times=5 * LINE, values=LINE**2, at=LINE, model=FILLER)),
+    "fill_series": (fill_series, dict(times=5 * LINE, values=LINE**2, at=LINE, model=None)),
     "Interpolator": (
         lambda **settings: lite.Interpolator(**{"steps": 0, "verbose": False} | settings).fit(SERIES),
         dict(steps=1, seed=0),
@@ -267,9 +266,15 @@ LOOSER = {  # argument -> kinds that it takes as well
 }
 SIX, SMALL = torch.arange(6.0).double(), dict(size="4x1x1x4", steps=1, verbose=False)
 NONE = dict(steps=0, verbose=False)
-INTERPOLATOR = lite.Interpolator(**NONE).fit(SERIES)
-THREE = lite.from_table({"t": LINE, "x": LINE, "k": LINE}, time="t", value="x", id="k")[1]
+THREE = lite.Scale(ids=(0, 1, 2), start=LINE, unit=1.0, channels=("x",), mean=[1.5], deviation=[0.5])
 WIDE = torch.arange(12.0).reshape(2, 3, 2)
+
+
+@cache
+def interpolator():
+    return lite.Interpolator(**NONE).fit(SERIES)
+
+
 MORE = {  # what takes arrays and stands not among CALLS, or not with all of them
     "gaussian_loss": (gaussian_loss, dict(prediction=WIDE, target=X, pad=PAD)),
     "normalised_loss": (normalised_loss, dict(prediction=WIDE, target=WIDE, pad=PAD)),
@@ -283,7 +288,7 @@ MORE = {  # what takes arrays and stands not among CALLS, or not with all of the
     "Interpolator(pairs)": (
         lambda X: lite.Interpolator(**NONE).fit([(np.arange(12), X)] * 3), dict(X=torch.arange(12.0))
     ),
-    "Interpolator.predict": (lambda at: INTERPOLATOR.predict(SERIES[:1], at=at), dict(at=SIX[:3])),
+    "Interpolator.predict": (lambda at: interpolator().predict(SERIES[:1], at=at), dict(at=SIX[:3])),
     "Classifier(labels)": (
         lambda y: lite.Classifier(folds=0, pretrain=False, **SMALL).fit([*SERIES, *SERIES], y),
         dict(y=torch.tensor([0, 1, 0, 1, 0, 1])),
@@ -366,8 +371,8 @@ VALID = {  # why: arguments and kinds that are accepted
     "None is the default": """
         Tokens.pad Tokens.scale patchify.coordinates reconstruction_loss.pad Recipe.clip accelerator_for.device
         fit.validate fit.checkpoint fit.logs fit.log fit.device fit.settings fit.order name.overrides
-        record_path.overrides record_path.root fill_series.at fill_series.model
-        fill.id fill.channel fill.error fill.model
+        record_path.overrides record_path.root fill_series.at
+        fill.id fill.channel fill.error
         Classifier.size Classifier.device Classifier.pretrain: None;
         patchify.coordinates: None-inside""",
     "another number of the kind": """

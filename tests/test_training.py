@@ -1,12 +1,10 @@
 """The training loop: against a plain loop, through kills and damaged checkpoints, and in two processes."""
 
-import errno
 import json
 import math
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -168,41 +166,6 @@ def test_seed_decides_everything_and_the_global_generator_nothing():
     assert histories[0] != histories[2] and not same(weights(nets[0]), weights(nets[2]))
 
 
-def test_no_two_steps_share_a_mask():
-    masks = []
-
-    def spy(net, batch, generator):
-        hidden = hide(batch.real, ratio=0.5, generator=generator)
-        masks.append(hidden)
-        return masked_loss(net, batch, hidden)
-
-    fit(model(), data(), spy, RECIPE, seed=0)
-    assert len({tuple(m.flatten().tolist()) for m in masks}) == 15
-
-
-def test_every_sample_once_an_epoch():
-    tokens = data()
-    tokens.aux["number"] = torch.arange(10)
-    seen = []
-
-    def spy(net, batch, generator):
-        seen.append(batch.aux["number"].tolist())
-        return loss(net, batch, generator)
-
-    fit(model(), tokens, spy, RECIPE, seed=0)
-    epochs = [sum(seen[i : i + 3], []) for i in range(0, 15, 3)]
-    assert all(sorted(epoch) == list(range(10)) for epoch in epochs)
-    assert len({tuple(epoch) for epoch in epochs}) == 5
-
-
-def test_training_helps():
-    net = model()
-    before = valid(net.eval())["valid_mse"]
-    fit(net, data(), loss, replace(RECIPE, epochs=60), seed=0)
-    assert not net.training
-    assert valid(net)["valid_mse"] < 0.5 * before
-
-
 def test_bfloat16_trains():
     net = model()
     history = fit(net, data(), loss, replace(RECIPE, precision="bf16"), seed=0, device="cpu", logs=5)
@@ -218,18 +181,6 @@ def test_loss_that_is_not_finite_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"betas": (2, 3)}, r"betas\[0\] is 2; it must lie in \[0, 1\)"),
-        ({"weight_decay": 1e300}, r"weight_decay is 1e\+300; it must lie in \[0, 1 / lr\]"),
-    ],
-)
-def test_bad_recipes_are_named(changes, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        replace(RECIPE, **changes)
-
-
-@pytest.mark.parametrize(
     ("options", "recipe", "message"),
     [
         ({"device": "mps"}, {}, "device is 'mps', which is not here"),
@@ -238,7 +189,6 @@ def test_bad_recipes_are_named(changes, message):
         ({"validate": lambda net: {"loss": 1.0}}, {}, "metric 'loss', which every entry of the history has"),
         ({"order": lambda g: torch.arange(9)}, {}, r"shape \(9,\); it must be 10 indices from 0 to 9"),
         ({"order": lambda g: torch.arange(1, 11)}, {}, "it must be 10 indices from 0 to 9"),
-        ({"train": [1, 2]}, {}, r"train is \[1, 2\]; it must be Tokens"),
         ({"validate": lambda net: {"mse": math.nan}}, {}, "mse of validate, at step 3, is nan; it must be finite"),
         ({"validate": lambda net: {"mse": np.float32(math.inf)}}, {}, "mse of validate, at step 3, is inf"),
         ({"validate": lambda net: {"mse": 1.0, "r": "high"}}, {}, "r of validate, at step 3, is 'high'"),
@@ -291,24 +241,6 @@ def test_streams_of_different_keys_are_apart():
 
 HARD = dict(dropout=0.2, drop_path=0.2)  # whatever is random must come back too
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-sys.path[:0] = [{tests!r}, {root!r}]
-import torch
-torch.set_num_threads(1)
-import test_training as t
-steps = 0
-def stop():
-    global steps
-    steps += 1
-    if steps == {at}:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return False
-t.fit(t.model(**t.HARD), t.data(), t.loss, t.RECIPE, seed=3, logs=5, validate=t.valid,
-      checkpoint=Path({path!r}), save_every=0, stop=stop)
-"""
-
 
 def test_data_on_a_disk_train_alike(tmp_path, monkeypatch):
     """The listing of book/scale.md, run: the same weights as from memory, also where lengths differ."""
@@ -339,19 +271,21 @@ class TrimmedTokens:
         return trim(self.tokens[index])
 
 
-def test_killed_and_resumed_equals_uninterrupted(tmp_path):
-    """A real SIGKILL, between two history entries: weights and history agree to the last bit."""
-    path = tmp_path / "run.safetensors"
-    script = KILLED.format(tests=str(ROOT / "tests"), root=str(ROOT), at=8, path=str(path))
-    done = subprocess.run([sys.executable, "-c", script], env=os.environ | {"OMP_NUM_THREADS": "1"})
-    assert done.returncode == -signal.SIGKILL and path.exists()
+def test_broken_off_and_resumed_equals_uninterrupted(tmp_path):
+    """Between two history entries: weights and history agree to the last bit. Real kills: test_kills.py."""
+    path, calls = tmp_path / "run.safetensors", iter(range(100))
 
+    def die():
+        if next(calls) == 7:
+            raise KeyboardInterrupt
+
+    always = dict(checkpoint=path, save_every=0)
+    with pytest.raises(KeyboardInterrupt):
+        fit(model(**HARD), data(), loss, RECIPE, seed=3, logs=5, validate=valid, stop=die, **always)
     whole, resumed, asked = model(**HARD), model(**HARD), []
     options = dict(seed=3, logs=5, validate=valid)
     expected = fit(whole, data(), loss, RECIPE, **options)
-    found = fit(
-        resumed, data(), loss, RECIPE, **options, checkpoint=path, save_every=0, stop=lambda: asked.append(1)
-    )
+    found = fit(resumed, data(), loss, RECIPE, **options, **always, stop=lambda: asked.append(1))
     assert len(asked) == 15 - 7  # seven of fifteen steps were safe
     assert numbers(found) == numbers(expected)
     assert same(weights(resumed), weights(whole))
@@ -473,12 +407,6 @@ def empty(path):
     path.write_bytes(b"")
 
 
-def flip(path):
-    content = bytearray(path.read_bytes())
-    content[-2] ^= 1  # one bit of one weight
-    path.write_bytes(content)
-
-
 def strange(path):
     safetensors.torch.save_file({"x": torch.zeros(3)}, path)
 
@@ -504,7 +432,7 @@ def edit_state(path):
     path.write_bytes(content.replace(b'\\"step\\": 6', b'\\"step\\": 5'))
 
 
-@pytest.mark.parametrize("damage", [truncate, empty, flip, strange, half_strange, rename_field, edit_state])
+@pytest.mark.parametrize("damage", [truncate, empty, strange, half_strange, rename_field, edit_state])
 def test_damaged_checkpoints_are_refused_by_name(saved, damage):
     damage(saved)
     content, net = saved.read_bytes(), model()
@@ -534,25 +462,6 @@ def test_another_runs_checkpoint_is_refused(saved, change):
     net, train = change.get("net", model)(), change.get("train", data)()
     with pytest.raises(CheckpointError, match="run.safetensors belongs to a run with other settings or data"):
         fit(net, train, loss, change.get("recipe", RECIPE), seed=change.get("seed", 3), checkpoint=saved)
-
-
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_full_disk_keeps_the_last_checkpoint(saved, monkeypatch, call):
-    before = saved.read_bytes()
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, call, full)
-        with pytest.raises(OSError, match=r"could not write .*run\.safetensors: No space left") as caught:
-            fit(model(), data(), loss, RECIPE, seed=3, checkpoint=saved, save_every=0)
-    assert caught.value.errno == errno.ENOSPC
-    assert saved.read_bytes() == before and [p.name for p in saved.parent.iterdir()] == [saved.name]
-    whole, resumed = model(), model()
-    fit(whole, data(), loss, RECIPE, seed=3)
-    fit(resumed, data(), loss, RECIPE, seed=3, checkpoint=saved)  # with room again, on it goes
-    assert same(weights(resumed), weights(whole))
 
 
 def test_every_bit_of_a_checkpoint_counts(saved):

@@ -62,19 +62,18 @@ def test_the_reach_is_where_the_slowest_pair_comes_round():
 
 
 @pytest.mark.parametrize(
-    ("times", "error", "message"),
+    ("times", "message"),
     [
-        (np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]"), TypeError, "times holds datetime64"),
-        (["1", "2"], TypeError, "times holds"),
-        ([[1.0, 2.0], [np.nan, 2.0]], ValueError, r"times\[1\] has shape \(2,\); it must be \(N,\) finite"),
-        (np.zeros((2, 3, 1)), ValueError, r"times\[0\] has shape \(3, 1\)"),
-        ([[1.0], [2.0, 2.0]], ValueError, "no series with two different times"),
-        ([], ValueError, "no series"),
-        ([-1e308, 1e308], ValueError, r"times of row 0 is -1e\+308; it must"),
+        (np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]"), "times of row 0 is .*; it must be a number"),
+        (["1", "2"], "times of row 0 is '1'; it must be a number"),
+        (np.zeros((2, 3, 1)), r"times\[0\] has shape \(3, 1\)"),
+        ([[1.0, np.nan], [2.0, 2.0]], "no series with two different times"),
+        ([], "no series"),
+        ([-1e308, 1e308], r"times of row 0 is -1e\+308; it must"),
     ],
 )
-def test_what_is_no_time_is_named(times, error, message):
-    with pytest.raises(error, match=message):
+def test_what_is_no_time_is_named(times, message):
+    with pytest.raises(ValueError, match=message):
         suggest_unit(times)
 
 

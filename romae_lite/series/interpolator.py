@@ -10,10 +10,10 @@ hidden from them (`mixture`).
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from .. import checks
@@ -23,7 +23,9 @@ from ..tokens import Tokens
 from ..zoo import load
 from . import mixture
 from .candidates import Curve, average, scale_curves
+from .columns import read_asked
 from .estimator import Estimator, fitted_scale, read_series
+from .filler import merge
 from .mixture import NAMES, Held, Mixture, Weights
 from .units import Scale, Series, channel_of, duration
 
@@ -168,8 +170,9 @@ class Interpolator(Estimator):
             found = f"{len(at)} arrays of times"
             raise ValueError(f"at has {found}; there are {len(rows)} series")
         asked, outside, bare = [np.empty(0)] * len(curves), 0, 0
+        clock = "those of the data", given.dates, given.zoned, given.since
         for i, b in enumerate(rows):
-            when = places(given, b, at[i] if many else at)
+            when = read_asked("at", at[i] if many else at, *clock)
             t = curves[k := b * len(names) + c].times
             asked[k], bare = when, bare + (not len(t))
             if len(t):
@@ -190,38 +193,12 @@ class Interpolator(Estimator):
                 stacklevel=2,
             )
         answers = self.mixture_.answer(curves, asked)
-        found = [answers[b * len(names) + c] for b in rows]
-        mean, deviation = zip(*found, strict=True)
-        if len(rows) == 1 and not many:
-            return mean[0], deviation[0]
+        mean, deviation = zip(*(answers[b * len(names) + c] for b in rows), strict=True)
         if many:
             return list(mean), list(deviation)
+        if len(rows) == 1:
+            return mean[0], deviation[0]
         return np.stack(mean), np.stack(deviation)
-
-    def score(self, X=None, scale: Scale | None = None) -> float:
-        """Return R² where a fifth of the values is hidden, singly and in stretches.
-
-        Parameters
-        ----------
-        X, scale
-            As in `predict`.
-
-        Returns
-        -------
-        float
-            1 at best. For values that do not differ 0, or 1 if every answer is exact.
-        """
-        curves, _ = self._asked(X, scale)
-        rng, parts = np.random.default_rng(self.seed), []
-        for kind in ("scattered", "stretches"):
-            hidden = [mixture.hide_rows(len(c.times), kind, rng) for c in curves]
-            parts.append(mixture.test(mixture.choose(self.model_), curves, hidden, rng))
-        held = mixture.join(parts)
-        if not len(held.truth):
-            raise ValueError("X has no series of three values or more, to hide one")
-        mean, _ = self.mixture_.inside.mix(held.mean, held.deviation, held.spread)
-        unit = self.scale_.deviation.ravel()[held.channel]
-        return float(r2_score(held.truth / unit, mean / unit))
 
     def summary(self) -> str:
         """Say who answered, how good each is, and how sure one may be, in lines."""
@@ -238,30 +215,22 @@ class Interpolator(Estimator):
             f"hidden    {r['points']} values, singly and in stretches",
             f"          {'':<12}error {r['unit']:<14}likelihood   weights: mean, band",
         ]
-        for name, its in r["candidates"].items():
-            shares = "".join(f"{100 * w:8.0f} %" for w in its["weights"])
-            lines.append(
-                f"          {name:<12}{its['error']:<20.3g}{its['likelihood']:10.2f}"
-                f"   {shares}"
-            )
-        best = r["together"]
-        lines.append(
-            f"          {'all':<12}{best['error']:<20.3g}{best['likelihood']:10.2f}"
-        )
+        for name, its in (r["candidates"] | {"all": r["together"]}).items():
+            shares = "".join(f"{100 * w:8.0f} %" for w in its.get("weights", ()))
+            line = f"{its['error']:<20.3g}{its['likelihood']:10.2f}   {shares}"
+            lines.append(f"          {name:<12}{line}".rstrip())
         if r["points"] < mixture.FEW:
-            lines.append(
-                f"          {r['points']} values are few: the weights are nearly equal"
-            )
-        elif best["error"] > 1.03 * r["candidates"]["lines"]["error"]:
+            few = f"{r['points']} values are few: the weights are nearly equal"
+            lines.append(f"          {few}")
+        elif r["together"]["error"] > 1.03 * r["candidates"]["lines"]["error"]:
             lines.append("          straight lines err less")
         lines.append("coverage  of one deviation (68 %) and of two (95 %)")
-        lines += [f"          {w:<32}{x:5.0%} {y:5.0%}" for w, x, y in r["coverage"]]
-        if r["ahead"]:
-            x, y, ratio = r["ahead"]
-            lines.append(
-                f"          {'a tenth beyond the ends':<32}{x:5.0%} {y:5.0%}\n"
-                f"          {'there, error over the last value':<32}{ratio:6.2f}"
-            )
+        ahead = [("a tenth beyond the ends", *r["ahead"][:2])] if r["ahead"] else []
+        for what, one, two in [*r["coverage"], *ahead]:
+            lines.append(f"          {what:<32}{one:5.0%} {two:5.0%}")
+        if ahead:
+            what = "there, error over the last value"
+            lines.append(f"          {what:<32}{r['ahead'][2]:6.2f}")
         return "\n".join(lines)
 
     # Files --------------------------------------------------------------------
@@ -323,22 +292,11 @@ def curves_of(series: Series, given: Scale, scale: Scale, X: Any = None) -> list
             error = errors[b][X.real[b]].double().numpy()
         for c, name in enumerate(scale.channels):
             k = given.channels.index(name) if name in given.channels else -1
-            mine = number == k
-            mean, deviation = given.mean[k].item(), given.deviation[k].item()
-            y = values[mine, 0].double().numpy() * deviation + mean
-            t, place, count = np.unique(
-                time_[mine], return_inverse=True, return_counts=True
-            )
-            y = np.bincount(place, y, len(t)) / count
-            e = np.bincount(place, (error[mine] * deviation) ** 2, len(t)) / count**2
-            curves.append(Curve(b, c, t, y, np.sqrt(e)))
+            mine, mean, deviation = number == k, given.mean[k], given.deviation[k]
+            y = values[mine, 0].double().numpy() * deviation.item() + mean.item()
+            e = error[mine] * deviation.item()
+            curves.append(Curve(b, c, *merge(time_[mine], y, e)))
     return curves
-
-
-def places(given: Scale, sample: int, times: Any) -> np.ndarray:
-    """Return times that are asked of a series on the clock of its curves, (M,)."""
-    at = given.positions(sample, times, given.channels[0], "at")[:, 0].numpy()
-    return at * given.unit + given.start[sample]
 
 
 def foresee(curves: list[Curve], model: RoMAE, steps: int) -> str:
@@ -346,15 +304,16 @@ def foresee(curves: list[Curve], model: RoMAE, steps: int) -> str:
     longest = max(curves, key=lambda c: len(c.times))
     t, y = longest.times[:96], longest.values[:96]
     mixture.tune(model, [longest], 1, 0)  # the first time takes longer
-    began = time.monotonic()
-    average(t, y, t[::5], longest.spread)
-    window = time.monotonic() - began
-    began = time.monotonic()
-    mixture.tune(model, [longest], min(2, steps), 0)
-    rows = min(sum(len(c.times) for c in curves), mixture.ROWS)
-    windows = rows / 32 * 2
-    seconds = windows * window * 1.5 + steps / 2 * (time.monotonic() - began) + 1
-    return duration(float(f"{seconds:.1g}"))
+    clock = [time.monotonic()]
+    for run in (
+        lambda: average(t, y, t[::5], longest.spread),
+        lambda: mixture.tune(model, [longest], min(2, steps), 0),
+    ):
+        run()
+        clock.append(time.monotonic())
+    window, two = np.diff(clock)
+    windows = min(sum(len(c.times) for c in curves), mixture.ROWS) / 16
+    return duration(float(f"{windows * window * 1.5 + steps / 2 * two + 1:.1g}"))
 
 
 def report(held: Held, single: bool) -> dict:
@@ -364,53 +323,46 @@ def report(held: Held, single: bool) -> dict:
     found = {"points": len(inside.truth), "ahead": None, "coverage": []}
     if not found["points"]:
         return found
-    mean, deviation = mixture.judge(inside)
-    weights = mixture.learn(inside)
-    unit = np.ones(len(mean)) if single else inside.spread
-
-    def error(guess):
-        return float(np.sqrt(np.mean(((guess - inside.truth) / unit) ** 2)))
-
-    log = mixture.densities(inside).mean(0)
-    together = inside.part(slice(None))
-    together.mean, together.deviation = mean[:, None], deviation[:, None]
+    weights, (mean, deviation) = mixture.learn(inside), mixture.judge(inside)
+    both = replace(
+        inside, mean=np.column_stack((inside.mean, mean)),
+        deviation=np.column_stack((inside.deviation, deviation)),
+    )
+    unit = 1 if single else inside.spread[:, None]
+    off = (both.mean - inside.truth[:, None]) / unit
+    error = np.sqrt(np.mean(off**2, axis=0)).tolist()
+    log = mixture.densities(both).mean(0).tolist()
+    shares = np.stack((weights.means, weights.densities), axis=1).tolist()
     found |= {
         "unit": "" if single else "(deviations)",
         "candidates": {
-            name: {
-                "error": error(inside.mean[:, k]), "likelihood": float(log[k]),
-                "weights": [float(weights.means[k]), float(weights.densities[k])],
-            }
+            name: {"error": error[k], "likelihood": log[k], "weights": shares[k]}
             for k, name in enumerate(NAMES)
         },
-        "together": {
-            "error": error(mean),
-            "likelihood": float(mixture.densities(together).mean()),
-        },
+        "together": {"error": error[-1], "likelihood": log[-1]},
     }
-    z = np.abs(inside.truth - mean) / deviation
-
-    def cover(what, rows):
-        if rows.sum() >= 10:
-            shares = float((z[rows] <= 1).mean()), float((z[rows] <= 2).mean())
-            found["coverage"].append((what, *shares))
-
-    cover("all", np.ones(len(z), dtype=bool))
-    low = 0.0
+    z, size = np.abs(inside.truth - mean) / deviation, deviation / inside.spread
+    groups, low = {"all": z >= 0}, 0.0
     for high in (1, 2, 4, np.inf):
         what = f"up to {high:g} gaps from a value" if high < np.inf else "further away"
-        cover(what, (inside.distance > low) & (inside.distance <= high))
+        groups[what] = (inside.distance > low) & (inside.distance <= high)
         low = high
-    size = deviation / inside.spread
     edges = np.quantile(size, (0, 0.25, 0.5, 0.75, 1))
     for part, what in enumerate(("surest", "second", "third", "least sure")):
-        rows = (size >= edges[part]) & (size <= edges[part + 1])
-        cover(f"the {what} quarter", rows)
+        inner = (size >= edges[part]) & (size <= edges[part + 1])
+        groups[f"the {what} quarter"] = inner
+    for what, rows in groups.items():
+        if rows.sum() >= 10:
+            found["coverage"].append((what, *cover(z[rows])))
     if len(ahead.truth) >= 10:
         mean, deviation = mixture.judge(ahead)
+        off = (np.stack((mean, ahead.mean[:, 0])) - ahead.truth) / ahead.spread
+        error, last = np.sqrt(np.mean(off**2, axis=1))
         z = np.abs(ahead.truth - mean) / deviation
-        last = (ahead.truth - ahead.mean[:, 0]) / ahead.spread
-        ratio = np.sqrt(np.mean(((ahead.truth - mean) / ahead.spread) ** 2))
-        ratio /= np.sqrt(np.mean(last**2)) or 1
-        found["ahead"] = float((z <= 1).mean()), float((z <= 2).mean()), float(ratio)
+        found["ahead"] = (*cover(z), float(error / (last or 1)))
     return found
+
+
+def cover(z: np.ndarray) -> tuple[float, float]:
+    """Shares of errors within one and two deviations."""
+    return float((z <= 1).mean()), float((z <= 2).mean())

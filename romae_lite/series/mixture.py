@@ -26,7 +26,6 @@ from .candidates import (
 )
 
 ROWS = 8000  # at most that weights are learnt from
-PLACES = ("inside", "beyond")  # the ends of a curve
 LOWEST = -12.0  # log density; below, a candidate is ruled out by one value
 FEW = 30  # hidden values; with fewer the weights are nearly equal
 ENDS = 8  # at least so many ends are hidden

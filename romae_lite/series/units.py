@@ -256,22 +256,53 @@ def suggest_unit(
     checks.whole("head_dim", head_dim, 2)
     if head_dim % 2:
         raise ValueError(f"head_dim is {head_dim}; it must be even")
-    series = [np.unique(one) for one in _list_series(times)]
+    turning = frequencies(head_dim, p, base)
+    pairs = f"turn at least one of the {head_dim // 2} pairs"
+    checks.number("p", p, lambda _: bool((turning > 0).any()), pairs)
+    reach = 2 * math.pi / float(turning[turning > 0][-1])
+    series = _list_series(times)
     gaps = neighbours(series)
     if not len(gaps):
         raise ValueError("times has no series with two different times")
     unit = float(np.median(gaps))
     shortest, longest = (float(v) for v in np.quantile(gaps, (0.05, 0.95)))
-    span = float(np.median([one[-1] - one[0] for one in series if len(one) > 1]))
-    turning = frequencies(head_dim, p, base)
-    pairs = f"turn at least one of the {head_dim // 2} pairs"
-    checks.number("p", p, lambda _: bool((turning > 0).any()), pairs)
-    reach = 2 * math.pi / float(turning[turning > 0][-1])
-    problems = tuple(_problems(unit, span, reach))
+    span = float(np.median([np.ptp(one) for one in series if np.ptp(one) > 0]))
+    problems = []
+    if span < 1:
+        problems.append(
+            f"As given, a whole series spans {span:.3g} radians of the fastest pair, "
+            "less than one: attention starts out unable to tell neighbours apart."
+        )
+    if unit > math.pi:
+        problems.append(
+            f"As given, neighbours are {unit:.3g} radians apart, more than half a "
+            "turn: the fastest pair aliases."
+        )
+    if span / unit > reach:
+        problems.append(
+            f"Divided, a series is {span / unit:,.0f} long, and the slowest turning "
+            f"pair comes round after {reach:,.0f}: far ends alias. A larger base, or a "
+            "coarser unit, trades the short distances for the long."
+        )
     for problem in problems:
         warnings.warn(problem, stacklevel=2)
     return Unit(value=unit, shortest=shortest, longest=longest, span=span, reach=reach,
-                problems=problems)
+                problems=tuple(problems))
+
+
+def _list_series(times: Any) -> list[np.ndarray]:
+    """Return each series as float64 (N,), without what is missing."""
+    checks.kind("times", times, Iterable)
+    times = checks.array("times", times) if isinstance(times, Tensor) else times
+    times = times if isinstance(times, np.ndarray) else list(times)
+    named = {f"times[{i}]": one for i, one in enumerate(times)}
+    if len(times) and np.ndim(times[0]) == 0:
+        named = {"times": times}
+    series = [read_numbers(name, one) for name, one in named.items()]
+    for name, one in zip(named, series, strict=True):
+        if one.ndim != 1:
+            raise ValueError(f"{name} has shape {one.shape}; it must be (N,)")
+    return [one[~np.isnan(one)] for one in series]
 
 
 def neighbours(series: Sequence[np.ndarray]) -> np.ndarray:
@@ -301,46 +332,3 @@ def typical_gap(series: Sequence[np.ndarray]) -> float:
     """Return the median of these distances; 1 if no series has two times."""
     gaps = neighbours(series)
     return float(np.median(gaps)) if len(gaps) else 1.0
-
-
-def _problems(unit: float, span: float, reach: float) -> list[str]:
-    problems = []
-    if span < 1:
-        problems.append(
-            f"As given, a whole series spans {span:.3g} radians of the fastest pair, "
-            "less than one: attention starts out unable to tell neighbours apart."
-        )
-    if unit > math.pi:
-        problems.append(
-            f"As given, neighbours are {unit:.3g} radians apart, more than half a "
-            "turn: the fastest pair aliases."
-        )
-    if span / unit > reach:
-        problems.append(
-            f"Divided, a series is {span / unit:,.0f} long, and the slowest turning "
-            f"pair comes round after {reach:,.0f}: far ends alias. A larger base, or a "
-            "coarser unit, trades the short distances for the long."
-        )
-    return problems
-
-
-def _list_series(times: Any) -> list[np.ndarray]:
-    """Return each series as float64 (N,), without what a mask hides."""
-    checks.kind("times", times, Iterable)
-    times = checks.array("times", times) if isinstance(times, Tensor) else times
-    times = times if isinstance(times, np.ndarray) else list(times)
-    single = len(times) > 0 and np.ndim(times[0]) == 0
-    series = []
-    for i, one in enumerate([times] if single else times):
-        name = "times" if single else f"times[{i}]"
-        one = one.compressed() if isinstance(one, np.ma.MaskedArray) else one
-        one = checks.array(name, one)
-        if one.dtype.kind not in "fiu":
-            hint = "of dates, give (t - t[0]) / np.timedelta64(1, 'h')"
-            raise TypeError(f"{name} holds {one.dtype}; it must be numbers: {hint}")
-        numbers = read_numbers(name, one)
-        if numbers.ndim != 1 or np.isnan(numbers).any():
-            found = f"shape {numbers.shape}"
-            raise ValueError(f"{name} has {found}; it must be (N,) finite numbers")
-        series.append(numbers)
-    return series
