@@ -441,7 +441,7 @@ class ModelConfig:
         How weights start: as PyTorch has them; from a normal of standard deviation
         0.02, with biases 0; or so in all layers but the head (D43).
     spread : bool
-        Predict mean and log-variance, 2 P numbers a token, for `gaussian_loss`.
+        Predict mean and log-variance, 2 P numbers a token (`split_mean_variance`).
     alone : bool
         Hidden tokens see visible ones only: no answer depends on what else is asked.
     """
@@ -514,10 +514,6 @@ def normalise(target: Tensor) -> Tensor:
     return (target - mean) * (variance + 1e-6).rsqrt()
 
 
-# per cent of a normal distribution within so many standard deviations: 68.27, 95.00
-BANDS = {68: 1.0, 95: 1.959964}
-
-
 def split_mean_variance(prediction: Tensor) -> tuple[Tensor, Tensor]:
     """Split the output of a model with `spread` into mean and log-variance.
 
@@ -528,34 +524,15 @@ def split_mean_variance(prediction: Tensor) -> tuple[Tensor, Tensor]:
     return mean, log_variance.clamp(-14, 14)
 
 
-def gaussian_loss(
-    prediction: Tensor, target: Tensor, pad: Tensor | None,
-    variance: Tensor | None = None,
-) -> Tensor:
-    """Negative log-likelihood of normal distributions, in nats a number.
-
-    prediction (B, M, 2 P), target (B, M, P), pad (B, M) bool or None. variance (B, M,
-    P): that of the targets, where `target` is the mean of several.
-    """
-    prediction, target, pad = check_loss(prediction, target, pad, times=2)
-    mean, log_variance = split_mean_variance(prediction)
-    square = (mean - target).square()
-    if variance is not None:
-        square = square + variance
-    nats = square * (-log_variance).exp() + log_variance + math.log(2 * math.pi)
-    return 0.5 * mean_over_tokens(nats, pad)
-
-
 def check_loss(
-    prediction: Tensor, target: Tensor, pad: Tensor | None, times: int = 1
+    prediction: Tensor, target: Tensor, pad: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Check the arguments of a loss: target (B, M, P), prediction `times` as wide."""
+    """Check the arguments of a loss: prediction and target (B, M, P)."""
     prediction = checks.tensor("prediction", prediction)
     target = checks.tensor("target", target)
-    right = prediction.ndim == target.ndim == 3 and 0 not in target.shape
-    right = right and prediction.shape == (*target.shape[:2], times * target.shape[2])
-    shape = "both be (B, M, P)" if times == 1 else f"be (B, M, {times} P) and (B, M, P)"
-    checks.shapes(right, shape, prediction=prediction, target=target)
+    right = prediction.shape == target.shape and target.ndim == 3
+    right = right and 0 not in target.shape
+    checks.shapes(right, "both be (B, M, P)", prediction=prediction, target=target)
     if pad is not None:
         pad, rows = checks.tensor("pad", pad), prediction.shape[:2]
         right = pad.dtype == torch.bool and pad.shape == rows

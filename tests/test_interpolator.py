@@ -162,7 +162,7 @@ def test_tuning_learns_what_the_table_repeats():
 
 def held(truth, mean, deviation) -> mixture.Held:
     n = len(truth)
-    whole = dict(spread=np.ones(n), channel=np.zeros(n, int), distance=np.ones(n), beyond=np.zeros(n, bool))
+    whole = dict(spread=np.ones(n), distance=np.ones(n), beyond=np.zeros(n, bool))
     return mixture.Held(truth=truth, mean=mean, deviation=deviation, half=np.arange(n) % 2 > 0, **whole)
 
 

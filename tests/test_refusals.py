@@ -21,7 +21,7 @@ from romae_book.notebook.tables import Table
 from romae_lite import batching, rope
 from romae_lite.checkpoint import load as load_file
 from romae_lite.masking import split, take
-from romae_lite.model import gaussian_loss, masked_loss, normalised_loss, predict_hidden, reconstruction_loss
+from romae_lite.model import masked_loss, normalised_loss, predict_hidden, reconstruction_loss
 from romae_lite.series.filling import fill_series
 from romae_lite.tokens import unpatchify
 from romae_lite.training import accelerator_for, learning_rate, seeded, seeded_build
@@ -276,7 +276,6 @@ def interpolator():
 
 
 MORE = {  # what takes arrays and stands not among CALLS, or not with all of them
-    "gaussian_loss": (gaussian_loss, dict(prediction=WIDE, target=X, pad=PAD)),
     "normalised_loss": (normalised_loss, dict(prediction=WIDE, target=WIDE, pad=PAD)),
     "suggest_unit(times)": (lite.suggest_unit, dict(times=SIX)),
     "from_table(columns)": (

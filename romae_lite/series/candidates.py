@@ -24,7 +24,7 @@ from scipy.linalg import eigh
 
 from ..model import RoMAE
 from ..optim import Muon
-from .filler import WINDOW, fill_each, filling_loss, look, windows
+from .filler import WINDOW, fill_each, filling_loss, look, questions
 
 
 class Curve(NamedTuple):
@@ -173,12 +173,8 @@ def process(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
 
     def answer(curve, at):
         t, y, out = curve.times, curve.values, np.empty((2, len(at)))
-        nearest = np.searchsorted((t[1:] + t[:-1]) / 2, at)
-        for start, first, last in windows(len(t)):
-            mine = (nearest >= first) & (nearest < last)
-            if mine.any():
-                part = slice(start, start + WINDOW)
-                out[:, mine] = average(t[part], y[part], at[mine], curve.spread)
+        for seen, mine in questions(t, at):
+            out[:, mine] = average(t[seen], y[seen], at[mine], curve.spread)
         return out
 
     return each(answer, seen, asked)

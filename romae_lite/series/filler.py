@@ -14,6 +14,7 @@ Shapes: B windows, N points seen, M places asked.
 
 import functools
 import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -54,13 +55,9 @@ def fill_each(
     for times, values, at, errors in series:
         t, y, e = merge(times, values, errors)
         answers.append(np.empty((2, len(at))))
-        nearest = np.searchsorted((t[1:] + t[:-1]) / 2, at)  # index of the seen point
-        for start, first, last in windows(len(t)):
-            asked = np.flatnonzero((nearest >= first) & (nearest < last))
-            seen = slice(start, start + WINDOW)
+        for seen, asked in questions(t, at):
             window = t[seen], y[seen], at[asked], e[seen], np.std(values)
-            if len(asked):
-                jobs.append((answers[-1], asked, window))
+            jobs.append((answers[-1], asked, window))
     alike = lambda job: len(job[2][0])  # noqa: E731
     jobs.sort(key=lambda job: (alike(job), len(job[1])))
     for group in (list(found) for _, found in itertools.groupby(jobs, alike)):
@@ -101,6 +98,15 @@ def windows(count: int) -> list[tuple[int, int, int]]:
     starts = [*range(0, count - WINDOW, stride), count - WINDOW]
     edges = [0, *(start + stride for start in starts[1:]), count]
     return [(start, edges[i], edges[i + 1]) for i, start in enumerate(starts)]
+
+
+def questions(t: np.ndarray, at: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the points of each window that is asked, and which of `at` it answers."""
+    nearest = np.searchsorted((t[1:] + t[:-1]) / 2, at)  # index of the seen point
+    for start, first, last in windows(len(t)):
+        mine = np.flatnonzero((nearest >= first) & (nearest < last))
+        if len(mine):
+            yield slice(start, start + WINDOW), mine
 
 
 def smallest_step(values: np.ndarray) -> float:

@@ -40,7 +40,6 @@ class Held:
     mean: np.ndarray  # (R, K)
     deviation: np.ndarray  # (R, K)
     spread: np.ndarray  # (R,) of the curve
-    channel: np.ndarray  # (R,)
     distance: np.ndarray  # (R,) to the nearest value, in median gaps
     beyond: np.ndarray  # (R,) bool
     half: np.ndarray  # (R,) bool: rows that are close share it
@@ -231,7 +230,6 @@ def test(
     ]
     return Held(
         truth=np.concatenate(truth), half=np.concatenate(near) > 0,
-        channel=np.repeat([c.channel for c in curves], [len(at) for at in asked]),
         **gather(candidates, seen, asked),
     )
 
