@@ -339,8 +339,7 @@ def test_few_values_are_called_few():
     t = np.arange(20.0)
     model = Interpolator(**QUICK).fit([(t, np.sin(t))])
     assert 0 < model.report_["points"] < 20 and "are few: the weights are nearly equal" in model.summary()
-    assert "nothing: too few values" in Interpolator(**QUICK).fit([([0, 1, 2], [1, 2, 4])]).summary().replace(
-        "hidden    2 values", "hidden    nothing: too few values")
+    assert Interpolator(**QUICK).fit([([0, 1, 2], [1, 2, 4])]).report_["points"] == 2  # one of each kind, at least
 
 
 @pytest.mark.parametrize("values", [np.full(30, 7.0), np.array([1.0, 2, 4]), np.r_[np.zeros(40), np.arange(10.0)]])

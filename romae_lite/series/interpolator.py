@@ -208,10 +208,6 @@ class Interpolator(Estimator):
         lines = [
             f"data      {r['series']} series, {r['values']} values of "
             f"{', '.join(self.scale_.channels)}; {gap} apart in the middle",
-        ]
-        if not r["points"]:
-            return lines[0] + "\nhidden    nothing: too few values; weights are equal"
-        lines += [
             f"hidden    {r['points']} values, singly and in stretches",
             f"          {'':<12}error {r['unit']:<14}likelihood   weights: mean, band",
         ]
@@ -321,8 +317,6 @@ def report(held: Held, single: bool) -> dict:
     weights that other values taught, and of its deviations."""
     inside, ahead = held.part(~held.beyond), held.part(held.beyond)
     found = {"points": len(inside.truth), "ahead": None, "coverage": []}
-    if not found["points"]:
-        return found
     weights, (mean, deviation) = mixture.learn(inside), mixture.judge(inside)
     both = replace(
         inside, mean=np.column_stack((inside.mean, mean)),
