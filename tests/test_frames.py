@@ -39,7 +39,7 @@ def back(tokens, scale) -> dict:
         real = tokens.real[b]
         for value, position in zip(tokens.values[b, real, 0].tolist(), tokens.positions[b, real].tolist(), strict=True):
             channel = scale.channels[int(position[1]) if len(position) > 1 else 0]
-            time = position[0] * scale.unit + scale.origin[b]
+            time = position[0] * scale.unit + scale.start[b]
             found[name, round(time, 6), channel] = float(scale.values(value, channel))
     return found
 
@@ -104,7 +104,6 @@ def test_dates_are_seconds(zone):
     frame = pd.DataFrame({"when": when, "x": np.arange(8.0)})
     tokens, scale = from_table(frame, time="when", value="x")
     assert scale.dates and scale.unit == 5400 and tokens.positions[0, :, 0].tolist() == list(range(8))
-    assert scale.origin[0] == when[0].timestamp()
     asked = scale.positions(0, [datetime.datetime.fromtimestamp(when[0].timestamp() + 2700, datetime.UTC)])
     assert asked.tolist() == [[0.5]]
 
@@ -120,7 +119,7 @@ def test_dates_without_a_zone_are_utc_wherever_the_machine_is(monkeypatch):
             for dtype in (object, "datetime64[s]")
         )
         assert objects[0].positions[0, :, 0].tolist() == list(range(8)) and objects[1].unit == 3600
-        assert objects[1].origin == arrays[1].origin == datetime.datetime(2024, 3, 10, tzinfo=datetime.UTC).timestamp()
+        assert objects[1].since == arrays[1].since == np.datetime64("2024-03-10")
         assert objects[1].positions(0, when[3:4]).tolist() == arrays[1].positions(0, when[3:4]).tolist() == [[3.0]]
     finally:
         monkeypatch.undo()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .. import checks
 from ..rope import frequencies
-from .columns import check_dates, read_asked, read_numbers, seconds
+from .columns import check_dates, read_asked, read_numbers
 
 LARGEST = 1e150  # of a number that is read: its square is a number still
 POSITIVE = checks.real(lambda v: v > 0, "be positive")
@@ -85,17 +85,7 @@ class Scale:
         ids = tuple(self.ids[i] for i in rows)
         return replace(self, ids=ids, start=self.start[rows])
 
-    @property
-    def origin(self) -> np.ndarray:
-        """First time of each sample, (B,). For dates in seconds since 1970, which
-        float64 keeps to a microsecond."""
-        if self.since is None:
-            return self.start
-        return self.start + seconds(np.array([self.since]))
-
-    def positions(
-        self, sample: int, times: Any, channel: str | None = None, name: str = "times"
-    ) -> Tensor:
+    def positions(self, sample: int, times: Any, channel: str | None = None) -> Tensor:
         """Return times of one sample as positions of its tokens.
 
         Parameters
@@ -106,8 +96,6 @@ class Scale:
             Numbers, or dates if the table has dates.
         channel : str, optional
             Which, if there are several.
-        name : str
-            What errors call the times.
 
         Returns
         -------
@@ -123,7 +111,7 @@ class Scale:
         if sample >= len(self.ids):
             raise ValueError(f"sample is {sample}; there are {len(self.ids)}")
         others = "those of the data"
-        when = read_asked(name, times, others, self.dates, self.zoned, self.since)
+        when = read_asked("times", times, others, self.dates, self.zoned, self.since)
         at = (when - self.start[sample]) / self.unit
         if len(self.channels) == 1:
             return torch.from_numpy(at)[:, None]

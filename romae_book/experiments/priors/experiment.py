@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_lite.model import BANDS
 from romae_lite.series.filler import INPUTS, View, filling_loss, look, predict
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit, mix_seed
@@ -26,6 +25,7 @@ from . import rivals
 from .data import ASKED, BLOCK, KINDS, NOISES, SEEN, Stream, generate
 
 FROM = (3, 6, 11, 21, 41, 81)  # groups of numbers of seen points begin here
+BANDS = {68: 1.0, 95: 1.959964}  # per cent of a normal within so many deviations: 68.27, 95.00
 MOST = 10.0  # nats of the gap that a single question counts at most
 # predictor(tokens) -> means and variances of measurements at the asked slots, (n, 24) each
 Predictor = Callable[[Tokens], tuple[np.ndarray, np.ndarray]]
