@@ -82,7 +82,10 @@ def _parse(name: str, items: np.ndarray) -> tuple[np.ndarray, bool]:
         return pd.to_timedelta(items).to_numpy(), False
     if kind in NUMBERS:
         return items, False
-    dates = pd.to_datetime(items, utc=True, format="ISO8601", errors="coerce")
+    try:
+        dates = pd.to_datetime(items, utc=True, format="ISO8601", errors="coerce")
+    except (TypeError, ValueError) as error:  # a period, say
+        raise ValueError(f"{name} holds no dates: {error}") from error
     if (wrong := dates.isna() & ~is_missing(items)).any():
         what = "a number or a date, as text such as 2024-01-31 or 2024-01-31T12:00:00Z"
         row, item = wrong.argmax(), items[wrong][0]

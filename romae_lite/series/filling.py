@@ -166,9 +166,11 @@ def questions(rows, at: ArrayLike | None, id: str | None, channel: str | None):
     if at is not None:
         dates, others = rows.since is not None, "those of the table"
         when = read_asked("at", at, others, dates, rows.zoned, rows.since)
-        moments = pd.Series(read_times("at", at)[0])
-        if zone := getattr(found[rows.time].dtype, "tz", None):
+        moments, clock = pd.Series(read_times("at", at)[0]), found[rows.time].dtype
+        if zone := getattr(clock, "tz", None):
             moments = moments.dt.tz_localize("UTC").dt.tz_convert(zone)
+        elif clock.kind == "m":
+            moments = pd.to_timedelta(moments, unit="s")
         shape = len(rows.ids), len(rows.channels), len(when)
         sample, kind, number = np.indices(shape).reshape(3, -1)
         first, row, column = kind >= 0, np.arange(len(kind)), 0

@@ -234,10 +234,10 @@ def read_table(
     roles += [("channel", channel), ("label", label), ("error", error)]
     taken = {}
     for role, its in roles + [("static", its) for its in listed(static)]:
-        if its is not None and its not in frame.columns:
+        if its is not None and (count := list(frame.columns).count(its)) != 1:
+            found = f"the name of {count} columns" if count else "which is no column"
             there = ", ".join(map(str, frame.columns))
-            found = f"which is no column; the table has {there}"
-            raise ValueError(f"{role} is {its!r}, {found}")
+            raise ValueError(f"{role} is {its!r}, {found}; the table has {there}")
         if taken.get(its) in ("time", "value"):
             found = f"which is the column of {taken[its]}"
             raise ValueError(f"{role} is {its!r}, {found}")
