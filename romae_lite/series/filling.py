@@ -144,7 +144,8 @@ def fill_table(table, at, model, mixed: bool, verbose: bool, **names) -> Any:
         answers = [np.where(np.isnan(one), line, one) for one, line in both]
     else:
         if not hasattr(model, "report_"):
-            model.fit_curves(curves, *2 * [rows.scale()])
+            scale = rows.scale()
+            model.fit_curves(curves, scale, scale)
         elif model.scale_.channels != rows.channels:
             known, there = map(", ".join, (model.scale_.channels, rows.channels))
             raise ValueError(f"model knows channels {known}; the table has {there}")
