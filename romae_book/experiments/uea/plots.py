@@ -34,7 +34,7 @@ def accuracies(values: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
 
     A grey band spans what the choice of the test cases leaves open for the first of them.
     """
-    fig, axes = plt.subplots(2, 2, figsize=(5.6, 4.6), sharey=True)
+    fig, axes = plt.subplots(4, 1, figsize=(4.6, 7.4))
     for ax, (name, lines) in zip(axes.flat, values.items(), strict=True):
         printed = lines["the paper's RoMAE"][0]
         spread = 1.96 * np.sqrt(printed * (1 - printed) / SETS[name].test)
@@ -89,13 +89,13 @@ def classes_of_lsst(counts: Mapping[str, ndarray]) -> Figure:
 
     counts: confusion matrices (K, K), true by predicted, the mean over runs.
     """
-    fig, ax = plt.subplots(figsize=(5.6, 4.2))
+    fig, ax = plt.subplots(figsize=(4.8, 4.2))
     blue = figures.COLOURS["blue"]
     for (words, count), mark, fill in zip(counts.items(), "o^", (blue, "none"), strict=True):
         size = count.sum(1)
         share, order = np.diag(count) / np.maximum(size, 1), size.argsort()
         ax.plot(share[order], range(len(order)), mark, color=blue, mfc=fill, ms=6, label=words)
     ax.set_yticks(range(len(order)), [f"{LSST[k]}: {size[k]:.0f}" for k in order])
-    ax.set(xlabel="share of the class that is found, mean over seeds", xlim=(-0.03, 1.03))
+    ax.set(xlabel="share that is found, mean over runs", xlim=(-0.03, 1.03))
     fig.legend(loc="outside upper center", ncols=2)
     return fig
