@@ -80,8 +80,9 @@ def findings(of: Mapping[str, Runs]) -> Markdown:
     return Markdown(
         f"- **Pre-training is worth {points(worth)}, on nothing but the training sounds themselves.** A small RoMAE "
         f"then names {100 * with_it.summary('accuracy').mean:.1f} % of ESC-50 ({worth.n} folds).\n"
-        f"- **MiniRocket is {points(rocket)} ahead of RoMAE.** It gets the bands as channels, from the same pictures.\n"
-        f"- **Naming a sound gains nothing from knowing seconds instead of patch numbers.** With every other stretch "
+        f"- **MiniRocket is at least level with RoMAE.** It is ahead by {points(rocket)}, with a 95 % interval from "
+        f"{100 * rocket.low:.1f} to {100 * rocket.high:.1f}.\n"
+        f"- **A trained model names as well when its patches are counted.** With every other stretch "
         f"missing the difference is {points(seconds)}."
     )
 

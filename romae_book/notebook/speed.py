@@ -1,6 +1,7 @@
 """Chapter 13: the recorded measurements, and the tables and sentences that are made from them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from IPython.display import Markdown
 
@@ -25,12 +26,25 @@ def measurements() -> Get:
     for record in load_all(experiment="speed").records:
         if record.tier != "smoke":
             config = record.config
-            records.setdefault((config["measure"], config["encoder"], config["encoding"], config["machine"]), record)
+            key = config["measure"], config["encoder"], config["encoding"], config["machine"]
+            records.setdefault(key, []).append(record)
 
     def get(measure: str, encoder: str, encoding: str = "rope", machine: str = "cpu") -> Record | None:
-        return records.get((measure, encoder, encoding, machine))
+        found = records.get((measure, encoder, encoding, machine))
+        return found and replace(found[0], metrics=together([record.metrics for record in found]))
 
     return get
+
+
+def together(measured: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Means of several measurements; of what is lowest or highest in each, the lowest and highest of all."""
+    how = {"_low": min, "_high": max}
+    found = {}
+    for name in measured[0]:
+        values = [metrics[name] for metrics in measured if name in metrics]
+        ends = [end for suffix, end in how.items() if name.endswith(suffix)]
+        found[name] = ends[0](values) if ends else sum(values) / len(values)
+    return found
 
 
 def on_this_machine(exp: Speed) -> Speed:

@@ -40,7 +40,8 @@ SERIES = {"n_train": 32_000}
 FINDINGS = (
     Finding(
         id="later", title="Start the clock later, and a model that rotates does not notice.",
-        sentence="One whose times are added as sines and cosines errs several times as much.",
+        sentence="One whose times are added as sines and cosines does. None of the two has a [CLS] token: one that "
+        "stays at 0 would notice.",
         axis="squared error on waves", chapter="01_rope", lab="waves",
         marks=(
             ("ours", "rotated", _of("waves", "page", "mse", **SHORT)),

@@ -372,7 +372,8 @@ STATEMENTS = (
 # The abstract's three promises, and the claims that stand for each, with a word where there are several.
 PROMISES = (
     ("It surpasses specialised models on data such as ELAsTiCC.", {"elasticc": ""}),
-    ("It keeps MAE's usual performance on other modalities.", {"images-level": "pictures", "audio": "sound"}),
+    ("It keeps MAE's usual performance on other modalities.",
+     {"images-level": "pictures, RoPE beside added positions", "audio": "sound"}),
     ("With [CLS] it finds absolute positions.", {"cls-recovers": ""}),
 )
 

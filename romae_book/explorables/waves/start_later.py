@@ -69,7 +69,8 @@ def from_runs(found: list[Drawable], root: Path | None) -> Explorable:
         for way, name in (("rotated", "RoPE"), ("added", "added sines"), ("bias", "bias"))
     )
     return explorable(models, (
-        f"They differ only in how they are told the times, have about {round(n, -2):,} weights each, learnt from the "
-        f"same {config['n_train'] * config['epochs']:,} waves, and answer in this page. Mean over "
-        f"{config['n_test']:,} other waves with the clock started at 0, and 20 later: {told}."
+        f"They differ only in how they are told the times, have no [CLS] and about {round(n, -2):,} weights each, "
+        f"learnt from the same {config['n_train'] * config['epochs']:,} waves, and answer in this page. Mean distance "
+        f"from the wave, whose height is 1, over {config['n_test']:,} others with the clock started at 0, and 20 "
+        f"later: {told}."
     ))
