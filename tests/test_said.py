@@ -86,6 +86,7 @@ LSST_BY_TABLE, EPILEPSY_BY_TABLE = (f"uea paper accuracy dataset={name}" for nam
 BEFORE, COARSE = "init=torch dropout_at=head rounding=nearest", " precision=bf16"
 LSST, EPILEPSY = "uea best accuracy dataset=LSST", "uea best accuracy dataset=Epilepsy"
 EROS, ASAS = "survey=eros1 tested_on=official", "survey=asas tested_on=folds"
+SPCC = "survey=spcc tested_on=random"
 PICTURES = "tiny_imagenet small f1_macro"
 SOUNDS = "esc50 small accuracy"
 BY_STEP = "synthetic paper mse_noisy position_scale=50.0"
@@ -515,6 +516,22 @@ SAID = (
         "notebooks/10_elasticc.ipynb",
         "the trees reach a macro F1 of 0.88",
         lambda: round(mean(f"lightcurves best f1_macro method=trees {EROS}"), 2) == 0.88,
+    ),
+    (
+        "notebooks/10_elasticc.ipynb",
+        "RoMAE, from nothing, stays six points behind",
+        lambda: abs(
+            mean(f"lightcurves best f1_macro method=trees {EROS}")
+            - mean(f"lightcurves best f1_macro period=True pretrain_epochs=0 {EROS}") - 0.06
+        ) < 0.005,
+    ),
+    (
+        "notebooks/10_elasticc.ipynb",
+        "On **SPCC** the trees name nine supernovae of ten, and RoMAE not quite eight",
+        lambda: (
+            abs(mean(f"lightcurves best accuracy method=trees {SPCC}") - 0.9) < 0.02
+            and 0.77 < mean(f"lightcurves best accuracy pretrain_epochs=0 {SPCC}") < 0.8
+        ),
     ),
     (
         "notebooks/10_elasticc.ipynb",
