@@ -82,8 +82,6 @@ REFUSED = [
     ("origin is 'now'; choose one of mjd, first, detection", lambda: sky.tokens(SKY, origin="now")),
     ("scaling is 'Asinh'; choose one of none, asinh", lambda: sky.tokens(SKY, scaling="Asinh")),
     ("spread is 'std'; choose one of error, variance", lambda: sky.tokens(SKY, spread="std")),
-    ("scaling is 'Asinh'", lambda: sky.fluxes(sky.tokens(SKY), "Asinh", "error")),
-    ("spread is 'std'", lambda: sky.fluxes(sky.tokens(SKY), "none", "std")),
     (f"object {SKY.ids[0]} has no visits", lambda: sky.tokens(SKY.keep(SKY.owner != 0))),
     ("there are no light curves", lambda: sky.tokens(SKY.take(np.arange(0)))),
 ]

@@ -488,7 +488,7 @@ SAID = (
     ),
     (
         "romae_book/notebook/esc50.py",
-        "**Naming a sound gains nothing from knowing seconds instead of patch numbers.**",
+        "**A trained model names as well when its patches are counted.**",
         lambda: all(
             abs(np.mean(d := values(SOUNDS, f"accuracy_{cut}_seconds") - values(SOUNDS, f"accuracy_{cut}_index")))
             <= Estimate.of(d).half
