@@ -14,8 +14,10 @@
     page.classList.remove("romae-lecture");
     sign.remove();
     removeEventListener("keydown", key, true);
+    document.removeEventListener("fullscreenchange", leave);
     if (document.fullscreenElement) document.exitFullscreen();
   };
+  const leave = () => { if (!document.fullscreenElement) end(); };  // in full screen Escape is the browser's own
   const key = event => {
     if (event.target.closest?.("input, select, textarea, .romae-live")) return;  // a figure's own keys are its own
     const way = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
@@ -25,6 +27,7 @@
   const begin = () => {
     if (page.classList.contains("romae-lecture")) return;
     page.classList.add("romae-lecture");
+    document.addEventListener("fullscreenchange", leave);
     page.requestFullscreen?.().catch(() => {});
     sign = document.body.appendChild(document.createElement("div"));
     sign.className = "romae-lecture-sign";

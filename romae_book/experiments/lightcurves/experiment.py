@@ -105,8 +105,8 @@ class LightCurves(Classification):
         super().__post_init__()
         if self.keep_low > self.keep_high:
             raise ValueError(f"keep_low is {self.keep_low}; it must be at most keep_high, {self.keep_high}")
-        if self.information != "all" and (self.method != "romae" and (self.method, self.information) not in SHOWN):
-            raise ValueError(f"information is {self.information!r}; {self.method} is for 'all'")
+        if self.information != "all" and self.method != "romae" and (self.method, self.information) not in SHOWN:
+            raise ValueError(f"information is {self.information!r}; for {self.method} it must be 'all'")
         if self.tested_on == "official" and self.survey not in ("eros1", "spcc"):
             raise ValueError(f"tested_on is 'official'; {self.survey} has no official split: choose folds")
         if self.tested_on == "random" and self.survey != "spcc":
