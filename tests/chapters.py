@@ -12,17 +12,13 @@ NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipy
 
 # Parameters that make a chapter's own run small. Every chapter is here: test_chapters compares.
 SMALL = {
-    "00_fifteen_minutes": {"n_train": 640},
-    "01_rope": {"tokens": 12},
-    "02_model": {"steps": 40, "n_train": 640},
+    "00_fifteen_minutes": {"n_train": 640}, "01_rope": {"tokens": 12}, "02_model": {"steps": 40, "n_train": 640},
     "03_cls": {"epochs": 1, "n_train": 640, "n_valid": 100, "n_test": 400},
     "04_units": {"epochs": 1, "n_train": 640, "n_test": 50, "per_group": 20},
     "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},
-    "06_synthetic": {"n_train": 640, "n_valid": 50, "n_test": 200},
-    "07_physionet": {"patients": 100, "epochs": 1},
+    "06_synthetic": {"n_train": 640, "n_valid": 50, "n_test": 200}, "07_physionet": {"patients": 100, "epochs": 1},
     "08_pendulum": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 60},
-    "09_uea": {"epochs": 1, "pretrain_epochs": 1},
-    "10_elasticc": {"epochs": 1},
+    "09_uea": {"epochs": 1, "pretrain_epochs": 1}, "10_elasticc": {"epochs": 1},
     "11_tiny_imagenet": {"per_class": 12, "epochs": 1, "pretrain_epochs": 1, "painter_epochs": 1},
     "12_esc50": {"epochs": 1, "pretrain_epochs": 1, "listen_epochs": 1, "n_train": 60},
     "13_speed": {"encoder": "24x2x1x24", "batch": 2, "rounds": 1},

@@ -151,14 +151,7 @@ def visit(browser, tmp_path):
 
     contexts, problems = [], []
 
-    def go(
-        body: str,
-        scheme: str = "light",
-        host: str = "",
-        width: int = 900,
-        expect_errors: bool = False,
-        **options,
-    ):
+    def go(body: str, scheme: str = "light", host: str = "", width: int = 900, expect_errors: bool = False, **options):
         ground, text = GROUNDS[scheme]
         file = tmp_path / f"page{len(contexts)}.html"
         file.write_text(
@@ -171,10 +164,7 @@ def visit(browser, tmp_path):
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(10_000)
-        page.on(
-            "request",
-            lambda request: request.url.startswith(("file:", "data:")) or problems.append(request.url),
-        )
+        page.on("request", lambda request: request.url.startswith(("file:", "data:")) or problems.append(request.url))
         if not expect_errors:
             page.on("console", lambda said: said.type in ("error", "warning") and problems.append(said.text))
             page.on("pageerror", lambda error: problems.append(str(error)))

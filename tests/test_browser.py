@@ -88,10 +88,7 @@ def visit(browser, address, screenshots, request):
             return route.abort()
 
         tab.route("**/*", gate)
-        tab.on(
-            "console",
-            lambda m: m.type in ("error", "warning") and problems.append(f"console {m.type}: {m.text}"),
-        )
+        tab.on("console", lambda m: m.type in ("error", "warning") and problems.append(f"console {m.type}: {m.text}"))
         tab.on("pageerror", lambda e: problems.append(f"page error: {e}"))
         tab.on("response", lambda r: r.status >= 400 and problems.append(f"{r.status} for {r.url}"))
         tab.goto(f"{address}/{page}.html", wait_until="load")
@@ -380,8 +377,7 @@ def test_what_scrolls_says_so(visit):
             box.evaluate(f"box => {{ box.scrollLeft = {place}; }}")
             tab.wait_for_function(
                 "([box, left, right]) => box.classList.contains('romae-more-left') === left"
-                " && box.classList.contains('romae-more-right') === right",
-                arg=[box, left, right],
+                " && box.classList.contains('romae-more-right') === right", arg=[box, left, right],
             )
     folded = tab.locator(".bd-article details:not([open]) pre").first.element_handle()
     assert folded.evaluate("box => box.classList.contains('romae-more-right')") is False  # nobody sees it yet

@@ -365,10 +365,8 @@ def test_an_output_that_changed_is_noticed(tmp_path):
         return nbformat.v4.new_code_cell(source, outputs=[output], metadata={"tags": list(tags)}, execution_count=1)
 
     cells = [
-        cell("n = 1\nprint(n)", "1\n", "parameters"),
-        cell("print(n)", "1\n", "nbval-check-output"),
-        cell("print(n)", "3\n", "hide-cell", "nbval-check-output"),
-        cell("print(n)", "1\n"),
+        cell("n = 1\nprint(n)", "1\n", "parameters"), cell("print(n)", "1\n", "nbval-check-output"),
+        cell("print(n)", "3\n", "hide-cell", "nbval-check-output"), cell("print(n)", "1\n"),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "chapter.ipynb")
     copy_for_nbval(tmp_path / "chapter.ipynb", tmp_path / "copy.ipynb", {"n": 3})

@@ -240,10 +240,7 @@ def test_visits_left_out_do_not_move_time_zero(exp, curves, change, origin):
 def test_a_single_visit_can_be_classified_but_not_pretrained_on(exp, monkeypatch):
     one, two = made((10.0, 0, 9.0, DETECTED)), made((10.0, 0, 9.0, DETECTED), (11.0, 1, 3.0, 0))
     both = replace(
-        two,
-        ids=np.array([1, 2]),
-        label=np.array([0, 1]),
-        start=np.array([0, 1, 3]),
+        two, ids=np.array([1, 2]), label=np.array([0, 1]), start=np.array([0, 1, 3]),
         **{
             name: np.concatenate([getattr(c, name) for c in (one, two)])
             for name in ("time", "band", "flux", "error", "flags")

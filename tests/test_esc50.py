@@ -199,8 +199,7 @@ def test_files_that_are_none_are_named(clips, tmp_path, monkeypatch):
         sounds.read(path)
     monkeypatch.setenv("ROMAE_DATA", str(tmp_path / "nowhere"))
     for call in (
-        lambda: ESC50.paper().data(0),
-        lambda: sounds.recordings("librispeech", seconds=1, mels=1, level=(0, 1)),
+        lambda: ESC50.paper().data(0), lambda: sounds.recordings("librispeech", seconds=1, mels=1, level=(0, 1)),
     ):
         with pytest.raises(NotHere, match=r"python data_scripts/\w+\.py"):
             call()
@@ -268,9 +267,7 @@ def test_paper_is_table_11():
     first, second = exp.pretrain_recipe(20_000), exp.recipe(1600)
     assert (first.lr, first.batch, first.epochs, first.betas, first.weight_decay) == (5e-4, 64, 150, (0.9, 0.95), 0.05)
     assert (second.lr, second.batch, second.epochs, second.betas, second.weight_decay) == (
-        1e-3,
-        48,
-        50,
+        1e-3, 48, 50,
         (0.9, 0.99),
         0.02,
     )

@@ -29,10 +29,7 @@ def test_html_is_self_contained_and_repeatable():
     assert not re.search(r"""\bid=|\bsrc="(?!data:)|\bhref=|@import|url\(|\bfetch\(|import\(""", html)
     addresses = set(re.findall(r"https?://[^\s\"'`)]+", html))
     assert addresses <= {"http://www.w3.org/2000/svg"}  # the name of SVG, which nobody fetches
-    assert figure._repr_mimebundle_() == {
-        "text/html": html,
-        "text/plain": f"<Explorable two_tokens: {figure.title}>",
-    }
+    assert figure._repr_mimebundle_() == {"text/html": html, "text/plain": f"<Explorable two_tokens: {figure.title}>"}
 
 
 def test_data_cannot_end_the_script_nor_the_figure():
@@ -152,13 +149,8 @@ def huge(array: np.ndarray) -> np.ndarray | None:
 
 # What can be wrong with one array of a file that can be read; None where it would not be wrong.
 MUTATIONS = {
-    "missing": None,
-    "no axes": lambda a: a.ravel()[0],
-    "an axis more": lambda a: a[None],
-    "empty": lambda a: a[:0],
-    "shorter": lambda a: a[:-1],
-    "NaN": lambda a: a * np.nan if a.dtype.kind == "f" else None,
-    "huge": huge,
+    "missing": None, "no axes": lambda a: a.ravel()[0], "an axis more": lambda a: a[None], "empty": lambda a: a[:0],
+    "shorter": lambda a: a[:-1], "NaN": lambda a: a * np.nan if a.dtype.kind == "f" else None, "huge": huge,
     "negative": lambda a: -2 - a if a.dtype.kind == "i" else None,
 }
 
@@ -184,20 +176,12 @@ def test_whatever_is_wrong_with_arrays_ends_in_a_still_picture_that_names_the_fi
 
 # Figures that say nothing without data have made-up data here; all others are taken from the gallery.
 EXAMPLES = {
-    "mask_ratio": of("autoencoder", "figure", "mask_ratio"),
-    "patient": of("physionet", "figure"),
-    "pendulum": of("pendulum", "figure"),
-    "uea": of("uea", "figure"),
-    "masked_picture": of("tiny_imagenet", "figure"),
-    "sound": of("esc50", "figure"),
-    "synthetic": of("synthetic", "figure"),
-    "moving_tokens": of("cls", "figure"),
-    "hero": of("hero", "figure"),
-    "count_or_time": of("waves", "figure"),
-    "start_later": of("waves", "late"),
+    "mask_ratio": of("autoencoder", "figure", "mask_ratio"), "patient": of("physionet", "figure"),
+    "pendulum": of("pendulum", "figure"), "uea": of("uea", "figure"), "masked_picture": of("tiny_imagenet", "figure"),
+    "sound": of("esc50", "figure"), "synthetic": of("synthetic", "figure"), "moving_tokens": of("cls", "figure"),
+    "hero": of("hero", "figure"), "count_or_time": of("waves", "figure"), "start_later": of("waves", "late"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
-    "cost": of("speed", "figure"),
-    "filler": of("filler", "made"),
+    "cost": of("speed", "figure"), "filler": of("filler", "made"),
 }
 MAKERS = {name: EXAMPLES.get(name, figures()[name]) for name in figures()}
 

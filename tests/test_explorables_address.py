@@ -37,8 +37,7 @@ def show(visit):
 # How often a mask was drawn, which no control says (which one, it does); and what hangs on points with more than three
 # decimals.
 RANDOM = {
-    "mask_ratio": ("draw",),
-    "hero": ("points", "line", "bestLine", "answer", "best", "rmse", "rmseBest", "theta"),
+    "mask_ratio": ("draw",), "hero": ("points", "line", "bestLine", "answer", "best", "rmse", "rmseBest", "theta"),
 }
 
 

@@ -56,8 +56,7 @@ def test_errors_are_those_of_the_baselines(trained):
         part = slice(arrays["start"][p], arrays["start"][p + 1])
         n = part.stop - part.start
         one = next(
-            data.test[i : i + 1] for i in range(len(data.test))
-            if int(data.test.real[i].sum()) == n
+            data.test[i : i + 1] for i in range(len(data.test)) if int(data.test.real[i].sum()) == n
             and np.array_equal(data.test.values[i, :n, 0].numpy(), arrays["value"][part])
         )
         for k in range(K):

@@ -43,8 +43,7 @@ def figure(cls: bool = True, **opening):
 def by_the_package(exp, net, noisy: np.ndarray, observed: list[int]) -> np.ndarray:
     t = generator.GRIDS["from-zero"][0]
     tokens = Tokens(
-        values=torch.from_numpy(noisy).float()[None, :, None],
-        positions=torch.from_numpy(t * exp.scale)[None, :, None],
+        values=torch.from_numpy(noisy).float()[None, :, None], positions=torch.from_numpy(t * exp.scale)[None, :, None],
     )
     seen = np.isin(np.arange(50), observed)[None]
     return exp.predict(net, tokens, seen)[0][~seen[0]]

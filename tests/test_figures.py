@@ -100,9 +100,7 @@ def test_alt_is_required(alt):
     plt.close("all")
 
 
-@pytest.mark.parametrize(
-    "module", ["palette", "explorables.svg", "explorables.gallery", "figures"]
-)
+@pytest.mark.parametrize("module", ["palette", "explorables.svg", "explorables.gallery", "figures"])
 def test_drawing_needs_no_subject(module):
     code = f"""
 import sys, romae_book.{module}

@@ -16,9 +16,7 @@ def table(rng: np.random.Generator, samples: int = 4, channels: tuple[str, ...] 
     """Irregular measurements of several channels, in no order."""
     rows = [
         (f"s{i}", t, channel, rng.normal(20 if channel == "T" else 1000, 3 if channel == "T" else 40))
-        for i in range(samples)
-        for channel in channels
-        for t in rng.uniform(100 * i, 100 * i + 20, rng.integers(5, 12))
+        for i in range(samples) for channel in channels for t in rng.uniform(100 * i, 100 * i + 20, rng.integers(5, 12))
     ]
     frame = pd.DataFrame(rows, columns=["who", "when", "what", "value"])
     return frame.sample(frac=1, random_state=0).reset_index(drop=True)

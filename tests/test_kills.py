@@ -125,10 +125,7 @@ def test_a_record_made_again_is_the_old_one_or_the_new_one(place, monkeypatch, a
     before = place()
     run(PLANNED, keep_weights=True)
     mark(monkeypatch, 2)
-    again = {
-        "force": lambda: run(PLANNED, keep_weights=True, force=True),
-        "baselines": lambda: rescore(PLANNED),
-    }[act]
+    again = {"force": lambda: run(PLANNED, keep_weights=True, force=True), "baselines": lambda: rescore(PLANNED)}[act]
     marks = []
     for folder, _ in kill_everywhere(again, place, before):
         place(folder)

@@ -475,10 +475,8 @@ def test_normalised_targets():
 
 # blocks alone; with what the paper counts too: patch embedding of 16 values, [CLS], a head with one output
 COUNTS = {
-    "tiny-shallow": (778_320, 781_921, "0.782M"),
-    "tiny": (4_669_920, 4_673_521, "4.67M"),
-    "small": (26_884_224, 26_892_865, "26.9M"),
-    "base": (74_666_880, 74_681_281, "74.7M"),
+    "tiny-shallow": (778_320, 781_921, "0.782M"), "tiny": (4_669_920, 4_673_521, "4.67M"),
+    "small": (26_884_224, 26_892_865, "26.9M"), "base": (74_666_880, 74_681_281, "74.7M"),
 }
 
 

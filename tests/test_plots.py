@@ -240,8 +240,7 @@ def words(ax) -> list[str]:
 
 HISTORY = [
     {"stage": stage, "step": step, "epoch": step / 10, "loss": start / step, "valid_loss": 1.0, "valid_accuracy": 0.5}
-    for stage, start in (("pretrain", 10), ("fine-tune", 20))
-    for step in (10, 20)
+    for stage, start in (("pretrain", 10), ("fine-tune", 20)) for step in (10, 20)
 ]
 FIRST, SECOND = [(10, 1), (20, 0.5)], [(10, 2), (20, 1)]  # step and loss of each stage
 

@@ -356,11 +356,8 @@ def test_range_metrics_by_hand():
     errors = [abs(0.9 * x + 1.0 - x) for x in (100 * i / 499 for i in range(500))]
     found = exp.evaluate(model, tokens)
     wanted = {
-        "mae_mean": sum(errors) / 500,
-        "mae_median": (sorted(errors)[249] + sorted(errors)[250]) / 2,
-        "mae_central": sum(errors[50:450]) / 400,
-        "mae_first": errors[0],
-        "mae_last": errors[-1],
+        "mae_mean": sum(errors) / 500, "mae_median": (sorted(errors)[249] + sorted(errors)[250]) / 2,
+        "mae_central": sum(errors[50:450]) / 400, "mae_first": errors[0], "mae_last": errors[-1],
         "mse": sum((0.9 * x + 1 - x) ** 2 for x in tokens.positions.ravel().tolist()) / 30,
     }
     assert found == pytest.approx(wanted, rel=1e-4)

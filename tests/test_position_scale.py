@@ -10,8 +10,7 @@ from romae_lite.batching import spacing
 CASES = {
     "frequencies": Frequencies(n_train=4, n_valid=2, n_test=2, per_group=1),
     "frequencies of 300 points": Frequencies(n_train=4, n_valid=2, n_test=2, per_group=1, length=300),
-    "spirals": Spirals(n_train=4, n_valid=2, n_test=100),
-    "synthetic": Synthetic(n_train=4, n_valid=2, n_test=2),
+    "spirals": Spirals(n_train=4, n_valid=2, n_test=100), "synthetic": Synthetic(n_train=4, n_valid=2, n_test=2),
     "synthetic, HeTVAE's grid": Synthetic(n_train=4, n_valid=2, n_test=2, grid="hetvae"),
 }
 

@@ -127,8 +127,7 @@ CALLS = {
         planned.record_path, dict(experiment="spirals", preset="paper", overrides={"lr": 0.5}, seed=0, root=Path("x"))
     ),
     "Planned": (
-        planned.Planned,
-        dict(experiment="spirals", preset="quick", seed=0, overrides=(("lr", 0.5),), processes=2),
+        planned.Planned, dict(experiment="spirals", preset="quick", seed=0, overrides=(("lr", 0.5),), processes=2),
     ),
     "summarise": (summarise, dict(values=[1.0, 2.0, 3.0])),
     "Table": (Table, dict(columns=["a", "b"], rows=[["1", "2"]], caption="said")),
@@ -208,8 +207,7 @@ def bad_arrays(value: torch.Tensor) -> dict:
     some.flat[0] = True
     kinds = {
         "masked": np.ma.array(plain, mask=some), "all masked": np.ma.array(plain, mask=True),
-        "mask of nothing": np.ma.array(plain, mask=False),
-        "masked to fill": np.ma.masked_equal(plain, plain.flat[0]),
+        "mask of nothing": np.ma.array(plain, mask=False), "masked to fill": np.ma.masked_equal(plain, plain.flat[0]),
         "sparse": real.to_sparse(), "meta": real.to("meta"), "complex": plain.astype(complex),
         "complex tensor": real + 0j, "conjugate": (real + 0j).conj(), "structured": odd,
         "records": odd.view(np.recarray),

@@ -70,9 +70,7 @@ def test_the_interval_over_a_number_without_a_spread_covers(n, printed):
 def test_the_interval_over_a_number_with_a_spread_covers(n):
     rng = np.random.default_rng(n)
     ours, theirs = 0.5 + 0.02 * rng.standard_normal((TRIALS, n)), 0.5 + 0.04 * rng.standard_normal((TRIALS, 5))
-    gaps = [
-        over_printed(Estimate.of(a), b.mean(), float(b.std(ddof=1)), 5) for a, b in zip(ours, theirs, strict=True)
-    ]
+    gaps = [over_printed(Estimate.of(a), b.mean(), float(b.std(ddof=1)), 5) for a, b in zip(ours, theirs, strict=True)]
     assert INTERVAL[0] - 0.015 < rate([holds(gap, 0.0) for gap in gaps]) < INTERVAL[1]
 
 

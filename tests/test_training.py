@@ -446,13 +446,10 @@ def test_damaged_checkpoints_are_refused_by_name(saved, damage):
 @pytest.mark.parametrize(
     "change",
     [
-        dict(seed=4),
-        dict(recipe=replace(RECIPE, lr=1e-3)),
-        dict(recipe=replace(RECIPE, epochs=6)),
+        dict(seed=4), dict(recipe=replace(RECIPE, lr=1e-3)), dict(recipe=replace(RECIPE, epochs=6)),
         dict(net=lambda: RoMAE(ModelConfig(patch=2, axes=1, encoder=size("16x2x3x24"), decoder=size("16x2x1x24")))),
         dict(net=lambda: RoMAE(replace(model().config, positions=PositionEncoding(base=10.0)))),
-        dict(net=lambda: RoMAE(replace(model().config, alone=True))),
-        dict(train=lambda: data(9)),
+        dict(net=lambda: RoMAE(replace(model().config, alone=True))), dict(train=lambda: data(9)),
         dict(train=lambda: replace(data(), values=-data().values)),
         dict(train=lambda: replace(data(), aux={"label": torch.zeros(10)})),
     ],

@@ -456,10 +456,7 @@ def test_settings_follow_the_set():
     paper = UEA.paper().replace(dataset="LSST")
     assert (paper.optimizer, paper.beta1, paper.weight_decay, paper.clip) == ("sgd", 0.9, 0, 10)
     assert (paper.encoder, paper.decoder, paper.pretrain_epochs, paper.pretrain_batch) == (
-        "tiny",
-        "tiny-shallow",
-        400,
-        64,
+        "tiny", "tiny-shallow", 400, 64,
     )
     assert paper.build(0)(_one_series(6)).shape == (1, 14)
 

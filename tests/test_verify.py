@@ -231,11 +231,7 @@ def test_a_last_digit_makes_no_other_data(results, repository, apart, problems):
     for settings, score in (({"epochs": 7}, 0.0134), ({"epochs": 8}, 0.0134 * (1 + apart))):
         metrics = {"rmse_clean": 0.03 * settings["epochs"], "rmse_clean_bayes": score}
         put(
-            results,
-            settings=settings,
-            seed=9,
-            commit=repository,
-            data_fingerprint=str(apart * settings["epochs"]),
+            results, settings=settings, seed=9, commit=repository, data_fingerprint=str(apart * settings["epochs"]),
             metrics=metrics,
         )
     assert sum("other data" in problem for problem in audit(results).problems) == problems

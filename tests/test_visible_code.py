@@ -47,9 +47,7 @@ def run(source: str, folder) -> str:
 
 def printed(name: str) -> str:
     """What the stored page shows below these cells."""
-    return "".join(
-        output.text for cell in visible(name) for output in cell.outputs if output.get("name") == "stdout"
-    )
+    return "".join(output.text for cell in visible(name) for output in cell.outputs if output.get("name") == "stdout")
 
 
 def words(text: str) -> list[str]:
