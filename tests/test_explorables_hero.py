@@ -157,7 +157,7 @@ def test_figure_and_finding_come_from_the_records(tmp_path):
     assert [m["id"] for m in found.data["models"]] == ["varying", "fixed"]
     assert found.data["models"][1]["ratio"] == [4.0] * 12
     marks = {mark.name: mark.value for mark in any_number(tmp_path)}
-    assert marks["any number, at worst"] == pytest.approx(1.5) and marks["thirty, with 12"] == 4.0
+    assert marks["any number, at worst"] == pytest.approx(1.5) and marks["always thirty, 12 shown"] == 4.0
 
 
 def test_counter_example_is_that_of_the_recorded_spirals(tmp_path):

@@ -99,7 +99,7 @@ def test_without_records_nothing_is_tested(tmp_path):
     assert [r.claim for r in found] == list(CLAIMS)
     assert all(r.ours is None and not r.own and r.tier == "" for r in found)
     assert {s.verdict for s in ladder(tmp_path)} == {"not tested"} and repeated(tmp_path) == (0, 29)
-    assert count_line(ladder(tmp_path)) == "13 claims: 13 not tested yet."
+    assert count_line(ladder(tmp_path)).startswith("13 claims: 13 not tested yet ([CLS], width, ")
 
 
 def test_errors_are_compared_as_ratios_and_pieces_are_counted(tmp_path):
@@ -287,7 +287,7 @@ def test_page_and_terminal_give_the_same_verdicts(tmp_path):
     text, page = report_text(root=tmp_path), results.results_html(tmp_path)
     steps = ladder(tmp_path)
     assert {"reproduced", "not reproduced", "not tested"} == {s.verdict for s in steps}
-    assert count_line(steps) in text and report.repeated_line(tmp_path) in text
+    assert count_line(steps) in " ".join(text.split()) and report.repeated_line(tmp_path) in text
     assert max(map(len, text.splitlines())) < 160
     told = re.findall(r'id="claim-([\w-]+)" data-verdict="([\w ]+)"', page)
     assert sorted(told) == sorted((s.statement.id, s.verdict) for s in steps)

@@ -42,13 +42,13 @@ FINDINGS = (
         id="later", title="Start the clock later, and a model that rotates does not notice.",
         sentence="One whose times are added as sines and cosines does. None of the two has a [CLS] token: one that "
         "stays at 0 would notice.",
-        axis="squared error on waves", chapter="01_rope", lab="waves",
+        axis="mean distance from waves of height 1", chapter="01_rope", lab="waves",
         marks=(
-            ("ours", "rotated", _of("waves", "page", "mse", **SHORT)),
-            ("ours", "rotated, 20 later", _of("waves", "page", "mse_later20", **SHORT)),
-            ("rival", "added", _of("waves", "page", "mse", encoding="absolute", **SHORT)),
-            ("rival", "added, 20 later", _of("waves", "page", "mse_later20", encoding="absolute", **SHORT)),
-            ("best", "best possible", _of("waves", "page", "mse_best", **SHORT)),
+            ("ours", "rotated", _of("waves", "page", "miss", **SHORT)),
+            ("ours", "rotated, 20 later", _of("waves", "page", "miss_later20", **SHORT)),
+            ("rival", "added", _of("waves", "page", "miss", encoding="absolute", **SHORT)),
+            ("rival", "added, 20 later", _of("waves", "page", "miss_later20", encoding="absolute", **SHORT)),
+            ("best", "best possible", _of("waves", "page", "miss_best", **SHORT)),
         ),
     ),
     Finding(
@@ -69,7 +69,7 @@ FINDINGS = (
         axis="squared error on synthetic series", chapter="06_synthetic", lab="synthetic",
         marks=(
             ("ours", "rotated", _of("synthetic", "best", "mse_noisy", **SERIES)),
-            ("ours", "added", _of("synthetic", "best", "mse_noisy", encoding="absolute", **SERIES)),
+            ("rival", "added", _of("synthetic", "best", "mse_noisy", encoding="absolute", **SERIES)),
             ("ours", "rotated, wrong unit", _of("synthetic", "best", "mse_noisy", position_scale=1.0, **SERIES)),
             ("ours", "no times", _of("synthetic", "best", "mse_noisy", encoding="none", lr=0.003, **SERIES)),
             ("best", "best possible", _of("synthetic", "best", "mse_noisy_gp", **SERIES)),
@@ -177,6 +177,6 @@ def any_number(root: Path | None = None) -> tuple[Mark, ...]:
     few, many = measured["few"], measured["many"]
     return (
         Mark("best", "best possible", 1.0), Mark("ours", "any number, at worst", measured["most"]),
-        Mark("ours", f"thirty, with {few}", measured["fixed_few"]),
-        Mark("ours", f"thirty, with {many}", measured["fixed_many"]),
+        Mark("ours", f"always thirty, {few} shown", measured["fixed_few"]),
+        Mark("ours", f"always thirty, {many} shown", measured["fixed_many"]),
     )

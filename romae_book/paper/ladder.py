@@ -199,14 +199,13 @@ def _advantages(statement: Statement, paper: list[Comparison], reduced: list[Com
 
 
 def count_line(steps: Iterable[Step]) -> str:
-    """ "Of the paper's 13 claims 5 were reproduced, 2 at reduced scale, ..." """
-    verdicts = [step.verdict for step in steps]
-    counts = {name: verdicts.count(name) for name in VERDICTS}
-    words = {
-        "reproduced": "reproduced", "reproduced at reduced scale": "reproduced at reduced scale",
-        "not reproduced": "not reproduced", "not tested": "not tested yet",
-    }
-    return f"{len(verdicts)} claims: " + ", ".join(f"{n} {words[name]}" for name, n in counts.items() if n) + "."
+    """ "13 claims: 5 reproduced ([CLS], width, ...), 3 reproduced at reduced scale (pictures, speed), ..." """
+    steps, parts = list(steps), []
+    for verdict in VERDICTS:
+        if mine := [step.statement.topic for step in steps if step.verdict == verdict]:
+            word = "not tested yet" if verdict == "not tested" else verdict
+            parts.append(f"{len(mine)} {word} ({', '.join(dict.fromkeys(mine))})")
+    return f"{len(steps)} claims: {', '.join(parts)}."
 
 
 def repeated(root: Path | None = None) -> tuple[int, int]:

@@ -25,7 +25,7 @@ def report_text(only: Sequence[str] | None = None, root: Path | None = None) -> 
     if problems := problem_lines(load_all(root), root):
         lines += ["Not used:", *(f"  {line}" for line in problems), ""]
     if not only:
-        lines += [count_line(steps), repeated_line(root)]
+        lines += [*textwrap.wrap(count_line(steps), WIDTH), repeated_line(root)]
     return "\n".join(lines)
 
 

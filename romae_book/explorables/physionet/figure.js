@@ -34,7 +34,9 @@ function explorable(root, data, kit) {
     });
   }
 
-  let p = 0, k = data.start, open = new Set(patients[0].chosen.slice(0, 3));
+  const gain = ({errors}) => errors[data.start].linear / errors[data.start].romae;
+  const greeting = patients.reduce((best, patient, i) => gain(patient) > gain(patients[best]) ? i : best, 0);
+  let p = greeting, k = data.start, open = new Set(patients[p].chosen.slice(0, 3));
   const shown = {romae: true, linear: true, mean: false};
   const announce = kit.announcer(root), digits = v => v.toFixed(3);
   const describe = i => {

@@ -3,7 +3,7 @@
 function explorable(root, data, kit) {
   const ASKED = 120, REACH = 1.45, FULL = 0.8, ways = {
     rotated: ["RoPE", "rotated by the time", "blue"], added: ["added", "sines of the time", "green"],
-    bias: ["bias", "from time differences", "purple"]}, names = Object.keys(ways);
+    bias: ["bias", "from time differences", "amber"]}, names = Object.keys(ways);
   const nets = Object.fromEntries(names.map(name => [name, load(name)])), announce = kit.announcer(root);
   const even = (a, b, n) => Array.from({length: n}, (_, i) => a + (b - a) * i / (n - 1));
   let {later, start: chosen} = data, now = null, box = null;
