@@ -378,10 +378,11 @@ def test_an_output_that_changed_is_noticed(tmp_path):
 @pytest.mark.slow
 @pytest.mark.book
 def test_papermill_trains_and_reports(tmp_path):
-    """Three epochs, from the repository's root: a number for both errors, and no trace in the repository."""
+    """A few steps, from the repository's root: a number for both errors, and no trace in the repository."""
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "results").rglob("*")}
     out = tmp_path / "out.ipynb"
-    command = [sys.executable, "-m", "papermill", "notebooks/05_spirals.ipynb", str(out), "-p", "epochs", "3"]
+    small = "-p epochs 3 -p n_train 32 -p n_test 100".split()
+    command = [sys.executable, "-m", "papermill", "notebooks/05_spirals.ipynb", str(out), *small]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=800)
     assert done.returncode == 0, done.stderr[-3000:]
     notebook = nbformat.read(out, as_version=4)

@@ -13,8 +13,13 @@ from romae_book.experiments.elasticc import data as sky
 from romae_book.experiments.elasticc.data import BANDS, CLASSES, DETECTED, TAXONOMY, TRIGGER
 from romae_book.experiments.elasticc.experiment import ELAsTiCC
 
-fits = pytest.importorskip("astropy.io.fits")
-h5py = pytest.importorskip("h5py")
+
+@pytest.fixture(scope="module", autouse=True)
+def readers():
+    """When a test asks, not when tests are collected: importing them takes every worker half a second."""
+    global fits, h5py
+    fits, h5py = pytest.importorskip("astropy.io.fits"), pytest.importorskip("h5py")
+
 
 MODELS = {"SNIa-SALT2": 12, "uLens-Binary": 7, "Cepheid": 6}
 

@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from prepared import prepares_once
 
 from romae_book.experiments.physionet import data as icu
 from romae_book.experiments.uea.data import SETS
@@ -100,18 +101,9 @@ def test_what_was_prepared_is_where_chapters_look(script, files, few, tmp_path, 
     assert len(icu.load()) == 19
 
 
-def test_second_run_does_nothing_and_a_damaged_result_is_made_again(script, files, few, tmp_path, capsys):
-    source, out = archives(files, tmp_path / "gz"), tmp_path / "out"
-    assert script.main(["--source", str(source), "--out", str(out)]) == 0
-    before = (out / icu.PREPARED).stat()
-    assert script.main(["--source", str(tmp_path / "gone"), "--out", str(out)]) == 0
-    after = (out / icu.PREPARED).stat()
-    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
-    assert "nothing to do" in capsys.readouterr().out
-    (out / icu.PREPARED).write_bytes(b"PK\x03\x04")
-    assert script.main(["--source", str(source), "--out", str(out)]) == 0
-    assert "again" in capsys.readouterr().out
-    assert icu.load(out).fingerprint() == icu.FINGERPRINT
+def test_it_prepares_once(script, files, few, tmp_path, capsys):
+    prepares_once(script.main, archives(files, tmp_path / "gz"), tmp_path / "out" / icu.PREPARED, capsys)
+    assert icu.load(tmp_path / "out").fingerprint() == icu.FINGERPRINT
 
 
 def test_a_record_that_is_garbled(script, files, few, tmp_path, capsys):
@@ -172,17 +164,6 @@ def test_a_folder_in_place_of_the_result(data_script, tmp_path, capsys, name, re
     call = [*options, "--source", str(tmp_path), "--out", str(tmp_path / "out"), "--skip-bad"]
     assert data_script(name).main(call) == 1
     assert f"{result} is a folder; it stands where the result belongs" in capsys.readouterr().err
-
-
-def test_a_disk_that_is_full(script, files, few, tmp_path, capsys, monkeypatch):
-    source, out = archives(files, tmp_path / "gz"), tmp_path / "out"
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    assert script.main(["--source", str(source), "--out", str(out)]) == 1
-    assert "No space left" in capsys.readouterr().err and list(out.iterdir()) == []
 
 
 # Downloads -----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from prepared import prepares_once
 
 from romae_book.experiments.data import DataError
 from romae_book.experiments.esc50 import data as sounds
@@ -127,17 +128,9 @@ def test_a_sound_that_is_shorter_than_a_frame_is_named(data_script):
         _sound.wave(packed.getvalue(), "click.wav")
 
 
-def test_a_second_run_does_nothing_and_damage_is_made_good(esc50, tmp_path, capsys):
-    source, out = as_zip(tmp_path / "zip", files()), tmp_path / "out"
-    assert run(esc50, "--source", source, "--out", out) == 0
-    before = (out / "esc50.npz").stat()
-    assert run(esc50, "--source", source, "--out", out) == 0
-    after = (out / "esc50.npz").stat()
-    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
-    assert "nothing to do" in capsys.readouterr().out
-    (out / "esc50.npz").write_bytes(b"PK\x03\x04")
-    assert run(esc50, "--source", source, "--out", out) == 0
-    assert "again" in capsys.readouterr().out and len(sounds.read(out / "esc50.npz")) == 10
+def test_it_prepares_once(esc50, tmp_path, capsys):
+    prepares_once(esc50.main, as_zip(tmp_path / "zip", files()), tmp_path / "out" / "esc50.npz", capsys)
+    assert len(sounds.read(tmp_path / "out" / "esc50.npz")) == 10
 
 
 RIFF = encoded(3)

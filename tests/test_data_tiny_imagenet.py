@@ -7,6 +7,7 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 import pytest
 from PIL import Image
+from prepared import prepares_once
 
 from romae_book.experiments.data import DataError, NotHere
 from romae_book.experiments.tiny_imagenet import data
@@ -111,18 +112,9 @@ def test_archive_folder_and_parts_give_the_same(script, tmp_path, capsys):
         assert "the whole training set" in capsys.readouterr().out
 
 
-def test_a_second_run_does_nothing_and_a_damaged_result_is_made_again(script, tmp_path, capsys):
-    source, out = archive(tmp_path / "zip").parent, tmp_path / "out"
-    assert script.main(["--source", str(source), "--out", str(out)]) == 0
-    before = (out / data.PREPARED).stat()
-    assert script.main(["--source", str(tmp_path / "gone"), "--out", str(out)]) == 0
-    after = (out / data.PREPARED).stat()
-    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
-    assert "nothing to do" in capsys.readouterr().out
-    (out / data.PREPARED).write_bytes(b"PK\x03\x04")
-    assert script.main(["--source", str(source), "--out", str(out)]) == 0
-    assert "again" in capsys.readouterr().out
-    check(data.load(out))
+def test_it_prepares_once(script, tmp_path, capsys):
+    prepares_once(script.main, archive(tmp_path / "zip").parent, tmp_path / "out" / data.PREPARED, capsys)
+    check(data.load(tmp_path / "out"))
 
 
 def test_a_part_of_the_set_is_called_one(script, tmp_path, capsys):

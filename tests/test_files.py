@@ -99,7 +99,7 @@ def test_arrays_that_unpack_to_too_much_are_refused_before_they_are_unpacked(tmp
     assert records.load_arrays(path)["a"].nbytes == 8 * 10**5
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace"])
+@pytest.mark.parametrize("call", ["fdopen", "fsync", "replace"])
 @pytest.mark.parametrize("there", [True, False])
 @pytest.mark.parametrize("what", ["bytes", "record", "arrays"])
 def test_full_disk_leaves_what_was_there(tmp_path, monkeypatch, call, there, what):
@@ -116,7 +116,7 @@ def test_full_disk_leaves_what_was_there(tmp_path, monkeypatch, call, there, wha
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, call, full)
+        patched.setattr(os, call, full if call != "fdopen" else lambda fd, *_: os.close(fd) or open("/dev/full", "wb"))
         with pytest.raises(OSError, match=r"could not write .*/file\.(json|npz): No space left on device") as caught:
             write()
     assert caught.value.errno == errno.ENOSPC

@@ -286,14 +286,6 @@ def test_predictions_come_from_visible_points():
     assert not np.allclose(exp.predict(model, moved)[hidden.numpy()], out[hidden.numpy()], atol=1e-3)
 
 
-def test_position_scale_scales_positions_only():
-    plain, scaled = (Frequencies(**SMALL, position_scale=s).data(0).test for s in (1.0, 99.0))
-    assert torch.equal(scaled.positions, 99 * plain.positions) and torch.equal(scaled.values, plain.values)
-    assert torch.equal(scaled.aux["hidden"], plain.aux["hidden"])
-    steps = scaled.positions[0, :, 0].diff()
-    torch.testing.assert_close(steps, torch.ones_like(steps))  # 99: neighbours are one unit apart
-
-
 def test_fixed_masks_are_those_of_the_data_and_others_change():
     data = Frequencies(**SMALL).data(0)
     for fixed in (True, False):
@@ -346,23 +338,6 @@ def test_training_finds_slow_sines():
     rest = slow[torch.arange(256, 512)]
     error = exp.evaluate(model, rest)["mse_clean"]
     assert error < 0.3 * float(np.square(rest.aux["clean"].numpy())[rest.aux["hidden"].numpy()].mean())
-
-
-def test_presets():
-    paper, small, quick = Frequencies.paper(), Frequencies.small(), Frequencies.quick()
-    recipe = paper.recipe(10_000)
-    assert (recipe.epochs, recipe.batch, recipe.lr) == (200, 248, 4e-4) and paper.position_scale == 1
-    assert (paper.length, paper.shown, paper.per_group) == (100, 50, 200)
-    config = paper.build(0).config
-    assert (config.encoder.depth, config.decoder.depth, config.cls, config.positions.p) == (12, 2, True, 0.75)
-    assert small.position_scale == 1 and quick.position_scale == 99
-    same = {"encoder", "decoder", "lr", "optimizer", "batch", "length", "p", "base", "cls"}
-    assert {name: getattr(small, name) for name in same} == {name: getattr(quick, name) for name in same}
-
-
-def test_something_is_left_to_predict():
-    with pytest.raises(ValueError, match="observed is 100; it must be below the length, 100"):
-        Frequencies.paper().replace(observed=100)
 
 
 @pytest.mark.parametrize("length", [100, 300])

@@ -1,12 +1,14 @@
 """Opponents on light curves: periods that are known, shapes that are known, and scores by another library."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
 from romae_book.experiments.lightcurves import data, features, rivals
 
-pytest.importorskip("light_curve")
+pytestmark = pytest.mark.skipif(find_spec("light_curve") is None, reason="features by light_curve")
 RNG = np.random.default_rng(0)
 
 

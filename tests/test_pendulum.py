@@ -9,11 +9,9 @@ import torch
 from PIL import Image, ImageDraw
 from scipy.integrate import solve_ivp
 
-from romae_book.experiments import experiment
 from romae_book.experiments.pendulum import data as world
 from romae_book.experiments.pendulum import rivals as predictors
 from romae_book.experiments.pendulum.experiment import Pendulum, grey, mirrored
-from romae_book.paper import claims, numbers
 from romae_lite.model import count_parameters
 from romae_lite.training import fit, seeded
 
@@ -176,17 +174,6 @@ def test_ridge_is_least_squares_with_a_penalty():
 # The experiment -------------------------------------------------------------------------------------------------------
 
 
-def test_paper_preset_is_tables_14_and_15():
-    exp = Pendulum.paper()
-    recipe = exp.recipe(exp.n_train)
-    assert (recipe.epochs, recipe.batch, recipe.lr, recipe.warmup, recipe.clip) == (50, 16, 3e-4, 1000, 1.0)
-    assert recipe.betas == (0.9, 0.999) and recipe.weight_decay == 0.01 and recipe.optimizer == "adamw"
-    assert exp.epochs * math.ceil(exp.n_train / exp.batch) == 6250
-    assert (exp.n_train, exp.n_valid, exp.n_test, exp.keep_frames) == (2000, 1000, 1000, 50)
-    assert (exp.readout, exp.pixels) == ("cls", "authors")
-    assert experiment("pendulum") is Pendulum
-
-
 def test_parameters_by_hand():
     blocks = 2 * (4 * 60 * 60 + 2 * 60 * 30 + 2 * 60)
     shared = blocks + (576 * 60 + 60) + 60
@@ -198,10 +185,7 @@ def test_parameters_by_hand():
 
 def test_the_data_stay_when_the_seed_changes_and_splits_differ():
     exp = Pendulum.paper().replace(**SMALL)
-    one, other = exp.data(0), exp.data(1)
-    assert all(torch.equal(a.values, b.values) for a, b in zip(one, other, strict=True))
-    assert not torch.equal(one.train.values, exp.replace(data_seed=1).data(0).train.values)
-    assert len({float(part.aux["angles"][0, 0]) for part in one}) == 3
+    assert not torch.equal(exp.data(0).train.values, exp.replace(data_seed=1).data(0).train.values)
     assert not torch.equal(exp.build(0).head[2].weight, exp.build(1).head[2].weight)
 
 
@@ -300,20 +284,6 @@ def test_arrays_and_comparisons():
     assert {"mse_mean", "mse_ridge", "mse_kalman"} <= set(compared)
     level = data.train.aux["target"].double().mean((0, 1))
     assert compared["mse_mean"] == pytest.approx(float(((data.test.aux["target"] - level) ** 2).mean()), rel=1e-5)
-
-
-def test_scales_of_positions_do_not_reach_the_predictors():
-    exp = Pendulum.paper().replace(**SMALL)
-    one, other = exp.data(0), exp.replace(position_scale=0.1).data(0)
-    assert exp.compare(one)["mse_kalman"] == exp.replace(position_scale=0.1).compare(other)["mse_kalman"]
-
-
-def test_the_paper_has_the_row():
-    rows = [row for row in numbers.rows(only=["pendulum"]) if not row.claim.quoted]
-    assert [row.claim.metric for row in rows] == ["mse", "mse_authors"]  # the printed number, read in two ways
-    assert [row.claim.value for row in rows] == pytest.approx([3.32e-3, 3.32])
-    quoted = {c.row: c.value for c in claims.CLAIMS if c.experiment == "pendulum" and c.quoted}
-    assert quoted["S5"] == pytest.approx(3.41e-3) and len(quoted) == 5
 
 
 # The published clips --------------------------------------------------------------------------------------------------

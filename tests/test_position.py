@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from romae_book.experiments.position.experiment import WIDTHS, Position, PositionRange, width
-from romae_book.lab.planned import Planned
 from romae_lite.model import count_parameters
 from romae_lite.tokens import Tokens
 from romae_lite.training import fit
@@ -212,14 +211,6 @@ def test_cls_shifted_along_changes_nothing(by):
     torch.testing.assert_close(with_cls_at(by, exp.shifted(tokens, by)), before, rtol=0, atol=ROUNDING)
 
 
-def test_order_is_no_help():
-    """Tokens named in another order get the same answers in that order."""
-    exp = small()
-    model, order = untrained(exp), [3, 1, 4, 0, 5, 9, 2, 6, 8, 7]
-    first, second = (exp.outputs(model, tokens_at(exp, row)) for row in (ROW, [ROW[i] for i in order]))
-    torch.testing.assert_close(second, first[:, order], rtol=0, atol=ROUNDING)
-
-
 # Model and settings -------------------------------------------------------------------------------------------------
 
 
@@ -235,48 +226,9 @@ def test_sizes_change_the_width_alone(name, dim):
     assert count_parameters(model) == 12 * (4 * dim**2 + 2 * 720 * dim + 2 * dim) + 2 * dim + dim + dim + dim + 1
 
 
-def test_sizes_can_be_spelt_out():
-    assert (width("64x4x4x256").dim, width("64x4x4x256").depth) == (64, 4)
-    with pytest.raises(ValueError, match="size is 'huge'"):
-        width("huge")
-
-
-def test_recipe_of_table_17():
-    recipe = Position.paper().recipe(20_000)
-    assert (recipe.epochs, recipe.batch, recipe.lr, recipe.clip) == (10, 64, 5e-4, None)
-    assert (recipe.optimizer, recipe.betas, recipe.weight_decay) == ("adamw", (0.9, 0.999), 0.01)
-    assert abs(recipe.warmup - 625) <= 1  # of 3130 steps: a share, so that shorter runs warm up as well
-    exp = Position.paper()
-    assert (exp.low, exp.high, exp.tokens, exp.n_train, exp.n_test, exp.cls) == (1, 50, 10, 20_000, 4000, True)
-    assert (exp.values, exp.anchor, exp.standardise, exp.position_scale) == ("same", "none", False, 1)
-
-
-@pytest.mark.parametrize("high, lr", [(100, 5e-6), (1000, 5e-7)])
-def test_recipe_of_table_16(high, lr):
-    exp = PositionRange.paper().replace(high=high)
-    recipe = exp.recipe(20_000)
-    assert recipe.lr == pytest.approx(lr)
-    assert (recipe.optimizer, recipe.betas[0], recipe.weight_decay, recipe.clip) == ("sgd", 0.9, 0, None)
-    assert (exp.tokens, exp.low, width(exp.size).dim) == (1, 0, 960)
-
-
 def test_other_optimisers_keep_their_rate_over_any_range():
     exp = PositionRange.best()
     assert exp.recipe(100).lr == exp.replace(high=1000).recipe(100).lr == exp.lr
-
-
-def test_table_1_spans_sizes_and_cls_and_all_else_is_reduced():
-    def tier(preset, **changes):
-        return Planned(experiment="position", preset=preset, seed=0, overrides=tuple(changes.items())).tier
-
-    assert tier("paper") == tier("paper", cls=False, size="base") == "paper"
-    assert tier("paper", epochs=3) == tier("paper", values="distinct") == "reduced"
-    assert tier("control") == tier("best") == "own" and tier("quick") == tier("quick", epochs=3) == "smoke"
-
-
-def test_places_have_a_range():
-    with pytest.raises(ValueError, match="low is 50.0; it must be below high, which is 50.0"):
-        Position.paper().replace(low=50.0)
 
 
 # Metrics ------------------------------------------------------------------------------------------------------------

@@ -11,11 +11,9 @@ import tarfile
 import tomllib
 import zipfile
 
-import check_jsonschema
 import pytest
 import yaml
 from address import current, text_files
-from click.testing import CliRunner
 from conftest import ROOT
 
 import romae_lite
@@ -128,6 +126,9 @@ def test_zenodo_and_citation_say_the_same(project):
     ],
 )
 def test_files_for_github_have_its_form(schema, files):
+    import check_jsonschema  # here: what these bring along takes its time
+    from click.testing import CliRunner
+
     assert files
     done = CliRunner().invoke(check_jsonschema.main, ["--builtin-schema", schema, *map(str, files)])
     assert done.exit_code == 0, done.output

@@ -142,19 +142,6 @@ def test_irregular_angles_are_each_spirals_own():
         assert fit_[1] < 1e-18  # sum of squared residuals: the clean points lie on a spiral at their own angles
 
 
-def test_seeded():
-    assert torch.equal(generate(5, rng(3)).values, generate(5, rng(3)).values)
-
-
-def test_opponents_do_not_see_the_scale_of_positions():
-    plain, scaled = (Spirals(**SMALL, position_scale=s).data(0).test for s in (1.0, 8.0))
-    assert (plain.aux["hidden"].sum(1) == 45).all()
-    scores = Spirals(**SMALL, position_scale=8.0).baselines(scaled[:10]), Spirals(**SMALL).baselines(plain[:10])
-    assert scores[0] == pytest.approx(scores[1])
-    wanted = {f"rmse_{target}_{who}" for target in ("clean", "noisy") for who in ("bayes", "lstsq", "spline")}
-    assert wanted == set(scores[0])
-
-
 # Baselines ----------------------------------------------------------------------------------------------------------
 
 
@@ -251,14 +238,6 @@ def test_score_by_hand():
     assert round(math.sqrt(9000) / 100, 4) == 0.9487
 
 
-def test_visible_points_are_not_scored():
-    exp = Spirals(**SMALL)
-    tokens = exp.data(0).test
-    prediction = tokens.values.numpy() * 0.5
-    spoiled = np.where(tokens.aux["hidden"].numpy()[..., None], prediction, 1e6)
-    assert exp.score(spoiled, tokens) == exp.score(prediction, tokens)
-
-
 def test_trials_of_a_hundred():
     exp = Spirals(**SMALL | dict(n_test=300))
     tokens = exp.data(0).test
@@ -319,16 +298,6 @@ def test_small_validation_sets_give_finite_metrics():
     metrics = exp.evaluate(exp.build(0), exp.data(0).valid)
     assert next(iter(metrics)) == "rmse_clean"
     assert all(math.isfinite(value) for value in metrics.values()), metrics
-
-
-def test_training_uses_the_settings(monkeypatch):
-    recipe = Spirals.paper().recipe(200)
-    assert (recipe.epochs, recipe.batch, recipe.lr, recipe.warmup) == (500, 32, 3e-4, 2000)  # Table 19: 3500 steps
-    config = Spirals.paper().build(0).config
-    assert (config.encoder.depth, config.decoder.depth, config.cls, config.positions.p) == (12, 2, False, 0.75)
-    assert Spirals.paper().mask_ratio == 0.6
-    quick, paper = Spirals.quick().config(), Spirals.paper().config()
-    assert {name for name in paper if paper[name] != quick[name]} == {"epochs"}
 
 
 def test_training_finds_the_curves_better_than_nothing():

@@ -14,7 +14,6 @@ from romae_book.experiments.data import DataError
 from romae_book.experiments.tiny_imagenet import data, rivals
 from romae_book.experiments.tiny_imagenet.augment import OPERATIONS, randaugment
 from romae_book.experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
-from romae_book.paper.claims import CLAIMS
 from romae_lite.fast import Fast
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE
@@ -66,14 +65,6 @@ def test_forms(name, middle, edge):
     assert (form[15, 15], form[0, 15], form[15, 0]) == (middle, edge, edge)
     if name == "ring":
         assert form[15, 15 + 8]  # radius 0.8
-
-
-def test_splits_never_share_a_picture():
-    parts = quick().data(0)
-    seen = [{p.tobytes() for p in part.aux["image"].numpy()} for part in parts]
-    assert [len(s) for s in seen] == [50, 10, 20] and len(set.union(*seen)) == 80
-    other = quick().data(1).train.aux["image"]
-    assert not torch.equal(other, parts.train.aux["image"])
 
 
 @pytest.fixture
@@ -335,7 +326,8 @@ def test_every_variant_from_data_to_metrics(changes):
     model, history = exp.train(parts, 0, logs=1)
     assert [entry["stage"] for entry in history] == ["pretrain", "fine-tune"]
     assert len(model.encoder.embed.weight[0]) == 192 and model.pool == exp.pool
-    found = exp.evaluate(model, parts.test) | exp.examine(model, parts) | exp.compare(parts)
+    found = exp.evaluate(model, parts.test) | exp.examine(model, parts)
+    found |= {} if changes else exp.compare(parts)  # which is the same for all
     assert list(found)[:2] == ["f1_macro", "accuracy"] and all(0 <= v <= 1 for v in found.values())
     assert found["accuracy_some"] == found["accuracy"]  # fewer than a thousand
     if exp.numbered:  # numbers in a sequence know of no place
@@ -347,8 +339,8 @@ def test_every_variant_from_data_to_metrics(changes):
 
 
 def test_gradients_tell_drawn_shapes_apart():
-    train, label = data.simulated(300, np.random.default_rng(0))
-    test, truth = data.simulated(100, np.random.default_rng(1))
+    train, label = data.simulated(300, np.random.default_rng(0), side=32)  # of 64, covariances take ten times as long
+    test, truth = data.simulated(100, np.random.default_rng(1), side=32)
     guess = rivals.gradients(train, label, test)
     assert (guess == truth).mean() > 0.5  # chance is 0.1; labels dealt out anew give no more than that
     mixed = rivals.gradients(train, np.random.default_rng(2).permutation(label), test)
@@ -361,30 +353,6 @@ def test_features_are_those_of_a_direction():
     across, down = rivals.features(np.stack((x, x.transpose(1, 0, 2))))[:, : 7 * 7 * 36].reshape(2, -1, 9)
     assert across.sum(0).argmax() != down.sum(0).argmax()
     assert np.sort(across.sum(0))[-1] == pytest.approx(np.sort(down.sum(0))[-1], rel=1e-5)
-
-
-def test_settings_are_refused_by_name():
-    for changes, words in (
-        (dict(side=60), "side is 60; it must be a multiple of patch_side"),
-        (dict(side=8), "hiding patches takes two at least"),
-        (dict(source="real", per_class=501), "per_class is 501"),
-        (dict(n_classes=11), "n_classes is 11; with source 'simulated' there are 10"),
-        (dict(valid_per_class=6), "valid_per_class is 6; it must be below per_class, 6"),
-        (dict(cls=False), "pool 'cls'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            quick(**changes)
-
-
-def test_paper_is_table_10():
-    exp = TinyImageNet.paper()
-    first, second = exp.pretrain_recipe(100_000), exp.recipe(100_000)
-    assert (first.warmup, first.lr, first.batch, first.betas) == (2000, 2e-4, 1024, (0.9, 0.95))
-    assert (second.warmup, second.lr, second.batch, second.betas) == (500, 1e-3, 1024, (0.9, 0.999))
-    assert first.weight_decay == second.weight_decay == 0.05 and first.clip == second.clip == 1
-    # a claim is about all 200 classes: a run on ten is no answer to it
-    mine = [c for c in CLAIMS if c.experiment == "tiny_imagenet"]
-    assert len(mine) == 3 and all(TinyImageNet.quick().n_classes != c.where["n_classes"] for c in mine)
 
 
 @pytest.mark.skipif(not (ROOT / "data" / "tiny_imagenet" / data.PREPARED).exists(), reason="the data are not here")

@@ -65,6 +65,7 @@ def test_runs_from_an_empty_file(name, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_three_chapters_run_one_after_the_other(tmp_path):
     run(pasted(SHOWN[:3], SMALL), tmp_path)
 
