@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 
-def prepares_once(main, source: Path, result: Path, capsys, *words: str) -> None:
-    """From a folder that is whole, by the script's `main`: through a full disk, where the source is gone, and over a
-    result that is damaged."""
+def prepares_once(main, source: Path, result: Path, capsys, *words: str, later: Path | None = None) -> None:
+    """From a folder that is whole, by the script's `main`: through a full disk, where the source is gone (or where
+    `later` is given), and over a result that is damaged."""
 
     def run(source: Path) -> int:
         return main([*words, "--source", str(source), "--out", str(result.parent)])
@@ -24,7 +24,7 @@ def prepares_once(main, source: Path, result: Path, capsys, *words: str) -> None
     assert "No space left" in capsys.readouterr().err and not list(result.parent.glob("*"))
     assert run(source) == 0 and [path.name for path in result.parent.iterdir()] == [result.name]
     before = stamp()
-    assert run(source.with_name("gone")) == 0 and stamp() == before
+    assert run(later or source.with_name("gone")) == 0 and stamp() == before
     assert "nothing to do" in capsys.readouterr().out
     result.write_bytes(b"PK\x03\x04")
     assert run(source) == 0 and "again" in capsys.readouterr().out

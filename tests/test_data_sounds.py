@@ -129,7 +129,8 @@ def test_a_sound_that_is_shorter_than_a_frame_is_named(data_script):
 
 
 def test_it_prepares_once(esc50, tmp_path, capsys):
-    prepares_once(esc50.main, as_zip(tmp_path / "zip", files()), tmp_path / "out" / "esc50.npz", capsys)
+    source = as_zip(tmp_path / "zip", files())  # which says what will be made of it
+    prepares_once(esc50.main, source, tmp_path / "out" / "esc50.npz", capsys, later=source)
     assert len(sounds.read(tmp_path / "out" / "esc50.npz")) == 10
 
 
