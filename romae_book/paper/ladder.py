@@ -201,9 +201,9 @@ def _advantages(statement: Statement, paper: list[Comparison], reduced: list[Com
 def count_line(steps: Iterable[Step]) -> str:
     """ "13 claims: 5 reproduced ([CLS], width, ...), 3 reproduced at reduced scale (pictures, speed), ..." """
     steps, parts = list(steps), []
-    for verdict in VERDICTS:
-        if mine := [step.statement.topic for step in steps if step.verdict == verdict]:
-            word = "not tested yet" if verdict == "not tested" else verdict
+    for outcome in VERDICTS:
+        if mine := [step.statement.topic for step in steps if step.verdict == outcome]:
+            word = "not tested yet" if outcome == "not tested" else outcome
             parts.append(f"{len(mine)} {word} ({', '.join(dict.fromkeys(mine))})")
     return f"{len(steps)} claims: {', '.join(parts)}."
 
