@@ -24,6 +24,7 @@ LIMIT = 2**34  # bytes; a larger file is none of ours
 LARGEST = 1e18  # of a weight: its square is a number in float32 still
 CLASSES = ("RoMAE", "RoMAEPredictor")
 FIELDS = {"class", "config", "notes", "head"}  # of what is written beside weights
+BESIDE = "beside."  # of the names of tensors that are no weights
 MODEL = "model that romae_lite has saved"
 CHECKPOINT = "readable checkpoint; delete it to start afresh"
 
@@ -38,12 +39,6 @@ def write_signed(path: Path, tensors: dict[str, Tensor], key: str, about: dict) 
     text = json.dumps(about)
     metadata = {key: text, "digest": digest(tensors, text)}
     atomic_write(path, sort_metadata(safetensors.torch.save(tensors, metadata)))
-
-
-def read_metadata(path: Path, key: str) -> dict:
-    check_file(path, LIMIT)
-    with safe_open(path, "pt") as file:
-        return parse_json((file.metadata() or {})[key])
 
 
 def read_signed(path: Path, key: str) -> tuple[dict[str, Tensor], dict]:
@@ -61,7 +56,7 @@ def read_signed(path: Path, key: str) -> tuple[dict[str, Tensor], dict]:
 
 def save(
     model: RoMAE | RoMAEPredictor, path: Path | str, *, half: bool = False,
-    notes: dict | None = None,
+    notes: dict | None = None, tensors: dict[str, Tensor] | None = None,
 ) -> None:
     """Write a model to a safetensors file, whole or not at all.
 
@@ -71,8 +66,8 @@ def save(
     path : path
     half : bool
         Weights in 16 bits: half the size.
-    notes : dict, optional
-        Anything else that JSON can hold, for `notes_of`.
+    notes, tensors : dict, optional
+        Anything else that JSON can hold, and tensors by name: for `load_all`.
     """
     if (name := type(model).__name__) not in CLASSES:  # not of a subclass
         raise TypeError(f"model is of type {name}; save takes RoMAE and RoMAEPredictor")
@@ -86,19 +81,29 @@ def save(
     for name, t in weights.items():
         if not t.isfinite().all():
             raise ValueError(f"{name} holds NaN or numbers too large for {t.dtype}")
-    write_signed(path, weights, "romae_lite", about)
+    beside = {BESIDE + name: t for name, t in (tensors or {}).items()}
+    write_signed(path, weights | beside, "romae_lite", about)
 
 
 def load(path: Path | str) -> RoMAE | RoMAEPredictor:
     """Read a model that `save` has written: on the CPU, in float32 and eval mode."""
+    return load_all(path)[0]
+
+
+def load_all(
+    path: Path | str,
+) -> tuple[RoMAE | RoMAEPredictor, dict | None, dict[str, Tensor]]:
+    """Read a model, and the notes and tensors that `save` has put beside it."""
     each(locals(), path=a(str | PathLike))
     with parsing(path, MODEL):
-        weights, about = read_signed(path, "romae_lite")
-        for name, t in weights.items():
+        tensors, about = read_signed(path, "romae_lite")
+        names = [name for name in tensors if name.startswith(BESIDE)]
+        beside = {name[len(BESIDE) :]: tensors.pop(name) for name in names}
+        for name, t in tensors.items():
             if not (t.is_floating_point() and (t.double().abs() <= LARGEST).all()):
                 what = f"{t.dtype}, not finite or beyond {LARGEST:g}"
                 raise ValueError(f"{name} is {what}")
-        return _build(weights, about).eval()
+        return _build(tensors, about).eval(), about.get("notes"), beside
 
 
 def _build(weights: dict[str, Tensor], about: dict) -> RoMAE | RoMAEPredictor:
@@ -132,13 +137,6 @@ def _build(weights: dict[str, Tensor], about: dict) -> RoMAE | RoMAEPredictor:
 
 def shapes(tensors: dict[str, Tensor]) -> dict[str, torch.Size]:
     return {name: t.shape for name, t in tensors.items()}
-
-
-def notes_of(path: Path | str) -> dict | None:
-    """Read the notes that `save` has put beside the model."""
-    each(locals(), path=a(str | PathLike))
-    with parsing(path, MODEL):
-        return read_metadata(path, "romae_lite").get("notes")
 
 
 # Trainings

@@ -14,9 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import romae_lite as romae
-from romae_lite.series.classifier import Classifier, Forest, grow
+from romae_lite.series.classifier import Classifier
 from romae_lite.series.interpolator import Interpolator
 from romae_lite.series.statistics import Curve, curve, period, shape, statistics
+from romae_lite.series.trees import grow
 
 TINY = dict(size="16x1x1x32", batch=16, verbose=False, device="cpu")
 PLAIN = dict(pretrain=False, folds=0) | TINY  # nothing is chosen
@@ -67,21 +68,21 @@ def test_classes_are_learnt_and_saved(tmp_path):
     to learn from have no class. The network alone: 0.7."""
     table = waves(60, np.random.default_rng(0), 40)
     table = table.assign(kind=table.kind.where(table.id.str[1:].astype(int) < 54))
-    tokens, scale = romae.from_table(table, label="kind", **NAMES)
-    model = Classifier(steps=150, size="32x2x1x64", folds=0, verbose=False, device="cpu").fit(tokens, scale=scale)
-    new, its = romae.from_table(waves(200, np.random.default_rng(9), 40), label="kind", **NAMES)
-    assert set(model.classes_) == {"fast", "slow"} and model.score(new, scale=its) > 0.8
+    tokens, _ = romae.from_table(table, label="kind", **NAMES)
+    model = Classifier(steps=150, size="32x2x1x64", folds=0, verbose=False, device="cpu").fit(tokens)
+    new, _ = romae.from_table(waves(200, np.random.default_rng(9), 40), label="kind", **NAMES)
+    assert set(model.classes_) == {"fast", "slow"} and model.score(new) > 0.8
     assert model.weight_ == 0.5
     with pytest.raises(ValueError, match="y holds 0, 1; the classes of the model are 'fast', 'slow'"):
-        model.score(new, [0, 1] * 100, scale=its)
-    sure = model.predict_proba(new, scale=its)
+        model.score(new, [0, 1] * 100)
+    sure = model.predict_proba(new)
     np.testing.assert_allclose(sure.sum(1), 1, atol=1e-6)
     model.save(tmp_path / "classes.safetensors")
     again = Classifier.load(tmp_path / "classes.safetensors")
-    np.testing.assert_array_equal(again.predict_proba(new, scale=its), sure)
-    assert (again.predict(new, scale=its) == model.classes_[sure.argmax(1)]).all()
+    np.testing.assert_array_equal(again.predict_proba(new), sure)
+    assert (again.predict(new) == model.classes_[sure.argmax(1)]).all()
     model.weight_ = 1.0
-    assert model.score(new, scale=its) > 0.7
+    assert model.score(new) > 0.7
 
 
 # Who answers ----------------------------------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ def test_what_has_no_values_has_no_numbers():
 
 
 def test_the_table_of_nodes_is_the_forest():
-    """Against scikit-learn's own predictions; and through a file."""
+    """Against scikit-learn's own predictions; and a file's arrays are looked at."""
     rng = np.random.default_rng(6)
     x, label = rng.normal(size=(90, 5)), rng.integers(3, size=90)
     label[label == 2] = np.where(rng.random((label == 2).sum()) < 0.5, 2, 0)
@@ -231,10 +232,10 @@ def test_the_table_of_nodes_is_the_forest():
     new = rng.normal(size=(40, 5)).astype(np.float32)
     np.testing.assert_allclose(mine.probability(new)[:, :3], theirs.predict_proba(new), atol=1e-6)
     assert not mine.probability(new)[:, 3].any()
-    again = Forest.unpack(mine.pack())
-    np.testing.assert_array_equal(again.probability(new), mine.probability(new))
-    with pytest.raises(ValueError, match="do not hang together"):
-        Forest.unpack(mine._replace(right=mine.right[::-1]).pack())
+    mine.check(4)
+    for harm in (dict(right=mine.right[::-1]), dict(left=mine.left[:9]), dict(share=mine.share[:, :3])):
+        with pytest.raises(ValueError, match="do not hang together|same shape"):
+            mine._replace(**harm).check(4)
 
 
 EXPECTED = {
@@ -279,11 +280,11 @@ def test_scikit_learn_s_conventions(estimator):
     "call, message",
     [
         (lambda t, s: Classifier().fit(np.ones((4, 3)), [0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
-        (lambda t, s: Classifier().fit(t, s), r"y is a Scale; write fit\(tokens, scale=scale\)"),
-        (lambda t, s: Classifier().fit(t, scale=s), "y is None, and the tokens carry no label"),
-        (lambda t, s: Classifier().fit(t, ["a"] * 40, s), "y has 1 class"),
-        (lambda t, s: Classifier().fit(t, [1, "1"] * 20, s), "y mixes text with what is none"),
-        (lambda t, s: Classifier().fit(t, ["a"] * 3, s), r"y has shape \(3,\); it must be \(40,\)"),
+        (lambda t, s: Classifier().fit(t, s), "y is a Scale; the tokens"),
+        (lambda t, s: Classifier().fit(t), "y is None, and the tokens carry no label"),
+        (lambda t, s: Classifier().fit(t, ["a"] * 40), "y has 1 class"),
+        (lambda t, s: Classifier().fit(t, [1, "1"] * 20), "y mixes text with what is none"),
+        (lambda t, s: Classifier().fit(t, ["a"] * 3), r"y has shape \(3,\); it must be \(40,\)"),
     ],
 )
 def test_bad_calls_are_named(table, call, message):
@@ -315,12 +316,12 @@ def test_numpy_s_parameters_are_saved_and_classes_come_back_as_an_array(tmp_path
 
 def test_unknown_classes_come_as_pandas_has_them(table):
     """A column of strings has pd.NA where nothing is known."""
-    tokens, scale = romae.from_table(table, **NAMES)
-    model = Classifier(steps=1, **PLAIN).fit(tokens, ["a", "b"] * 20, scale)
+    tokens, _ = romae.from_table(table, **NAMES)
+    model = Classifier(steps=1, **PLAIN).fit(tokens, ["a", "b"] * 20)
     with pytest.raises(ValueError, match="y has no known class"):
-        model.score(tokens, [None] * 40, scale)
+        model.score(tokens, [None] * 40)
     kinds = pd.array(["a", "b", *[pd.NA] * 38], dtype="string")
-    found = Classifier(steps=1, **PLAIN).fit(tokens, kinds, scale)
+    found = Classifier(steps=1, **PLAIN).fit(tokens, kinds)
     assert list(found.classes_) == ["a", "b"] and found.report_["labelled"] == 2
 
 

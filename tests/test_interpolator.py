@@ -567,8 +567,9 @@ def edited(path, change) -> bytes:
     return safetensors.torch.save(weights, {"romae_lite": text, "digest": digest(weights, text)})
 
 
-def inside(notes) -> dict:
-    return notes["kept"]["weights_"]["inside"]
+def inside(**arrays):
+    tensors = {f"beside.inside.{name}": torch.tensor(its) for name, its in arrays.items()}
+    return lambda notes, weights: weights.update(tensors)
 
 
 @pytest.mark.parametrize(
@@ -577,15 +578,11 @@ def inside(notes) -> dict:
         lambda notes, weights: notes.update(estimator="Classifier"),
         lambda notes, weights: notes.pop("kept"),
         lambda notes, weights: notes["kept"].update(predict="x"),
-        lambda notes, weights: notes["kept"].pop("weights_"),
-        lambda notes, weights: notes["kept"]["weights_"].pop("beyond"),
-        lambda notes, weights: inside(notes).update(means=[1.0]),
-        lambda notes, weights: inside(notes).update(means=[2.0, -1.0, 0, 0, 0, 0]),
-        lambda notes, weights: inside(notes).update(densities=[0.5] * 6),
-        lambda notes, weights: inside(notes).update(factors=[float("nan")]),
-        lambda notes, weights: inside(notes).update(knots=["x"]),
+        lambda notes, weights: notes["kept"].pop("report_"),
+        lambda notes, weights: weights.pop("beside.beyond.means"),
+        inside(means=[1.0]), inside(means=[2.0, -1.0, 0, 0, 0, 0]), inside(densities=[0.5] * 6),
+        inside(factors=[float("nan")]), inside(knots=[[1.0]]), inside(nonsense=[1.0]),
         lambda notes, weights: notes["kept"]["report_"].pop("points"),
-        lambda notes, weights: notes["kept"]["report_"].update(seconds=float("nan")),
         lambda notes, weights: notes["parameters"].update(steps=-5),
         lambda notes, weights: notes["parameters"].update(nonsense=1),
         lambda notes, weights: weights.update({name: t * np.nan for name, t in weights.items()}),
@@ -632,7 +629,7 @@ def with_channels(other: float) -> romae.Tokens:
     [
         (lambda t, s: Interpolator().fit([(np.arange(2), np.arange(2.0))]), "X has 2 values in a series; three are"),
         (lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]), "of row 1 is inf"),
-        (lambda t, s: Interpolator().fit(t, 3), "scale is 3; it must be of type"),
+        (lambda t, s: Interpolator().fit(t, s), "y is given; gaps have no labels"),
         (lambda t, s: Interpolator().fit(pd.DataFrame({"t": [1.0]})), "`from_table` makes tokens of it"),
         (lambda t, s: Interpolator().fit([(np.arange(3), np.arange(4.0))]), r"times of shape \(3,\) and values"),
         (lambda t, s: Interpolator().fit([(np.arange(9), np.ones(9)), ([], [])]), r"X\[1\] has no value; leave it out"),
@@ -654,7 +651,7 @@ def test_bad_calls_are_named(fitted, call, message):
         (dict(channel="x"), "channel is 'x'"),
         (dict(at=[]), "at is empty"),
         (dict(at=[pd.Timestamp("2024-01-01")]), "at are dates; those of the data are numbers"),
-        (dict(scale=None, id="x"), "id is 'x'; choose one of w0"),
+        (dict(id="x"), "id is 'x'; choose one of w0"),
         (dict(at=[AT, AT], id=None), "at has 2 arrays of times; there are 6 series"),
     ],
 )
@@ -682,17 +679,12 @@ def test_pairs_are_read_as_tables_are():
 
 
 def test_a_subset_knows_its_scale(fitted):
-    """Ids and first times go by a series' number; the scale of all the table that is given beside is not needed."""
-    model, tokens, scale = fitted
-    expected = model.predict(tokens[2:], at=AT, id="w4", channel="T")
-    np.testing.assert_array_equal(model.predict(tokens[2:], scale, at=AT, id="w4", channel="T"), expected)
+    """Ids and first times go by a series' number."""
+    model, tokens, _ = fitted
+    expected = np.array(model.predict(tokens[2:], at=AT, channel="T"))[:, 2]
+    np.testing.assert_array_equal(model.predict(tokens[2:], at=AT, id="w4", channel="T"), expected)
     with pytest.raises(ValueError, match="id is 'w1'; choose one of w2"):
         model.predict(tokens[2:], at=AT, id="w1", channel="T")
-    bare = romae.Tokens(values=tokens.values, positions=tokens.positions, pad=tokens.pad)
-    np.testing.assert_array_equal(
-        model.predict(bare, scale, at=AT, channel="T"), model.predict(tokens, at=AT, channel="T"))
-    with pytest.raises(ValueError, match="scale has 6 samples, 2 channels; X has 3, 2"):
-        model.predict(bare[:3], scale, at=AT, channel="T")
 
 
 def test_the_unit_is_a_channel_s_own_without_a_scale_as_with_one():

@@ -7,20 +7,17 @@ Two ways are tried on series that they have not seen: trees on simple statistics
 network that reads the series. What answers is the better one, or both together.
 """
 
-import base64
-import io
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.multiclass import check_classification_targets
@@ -41,15 +38,16 @@ from .columns import is_missing, read_numbers
 from .estimator import (
     Estimator,
     fitted_scale,
+    foresee,
     from_zero,
     optional,
     read_series,
     span_of,
 )
 from .statistics import statistics
-from .units import Scale, Series, channel_of, duration
+from .trees import TREES, Forest, grow
+from .units import Scale, Series, channel_of
 
-TREES = 300
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the network in the answer
 POWERS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25)  # of the shares of the classes in it
 macro_f1 = partial(f1_score, average="macro", zero_division=0)
@@ -108,7 +106,7 @@ class Classifier(ClassifierMixin, Estimator):
     }
     LEARNT = Estimator.LEARNT | {
         "classes_": a(list | np.ndarray), "static_": a(dict), "weight_": a(float),
-        "prior_": a(list), "trees_": a(str),
+        "prior_": a(list),
     }
     MODEL = RoMAEPredictor
 
@@ -125,9 +123,7 @@ class Classifier(ClassifierMixin, Estimator):
         self.steps, self.lr, self.batch, self.folds = steps, lr, batch, folds
         self.seed, self.device, self.verbose = seed, device, verbose
 
-    def fit(
-        self, X, y=None, scale: Scale | None = None, *, static=None, groups=None
-    ) -> "Classifier":
+    def fit(self, X, y=None, *, static=None, groups=None) -> "Classifier":
         """Learn from series, some or all of which have a class.
 
         Parameters
@@ -138,8 +134,6 @@ class Classifier(ClassifierMixin, Estimator):
             UserWarning if that loses other values.
         y : array_like, (n,), optional
             Classes, None or NaN where unknown. None altogether: those of the table.
-        scale : Scale, optional
-            That of tokens which carry none. Those of `from_table` do.
         static : mapping of columns, data frame or array (n, S), optional
             What does not change with time, such as age or site: numbers or text. None:
             the columns `static` of `from_table`.
@@ -163,8 +157,8 @@ class Classifier(ClassifierMixin, Estimator):
         """
         began = time.monotonic()
         self._begin()
-        series, given = read_series(X, scale)
-        known, names = self._classes(X, len(series), y, given)
+        series, given = read_series(X)
+        known, names = self._classes(X, y, len(series))
         self.classes_, code = np.unique(names[known], return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has {len(self.classes_)} class; there must be two")
@@ -186,13 +180,13 @@ class Classifier(ClassifierMixin, Estimator):
             print(self.summary())
         return self
 
-    def predict_proba(self, X, scale: Scale | None = None, *, static=None):
+    def predict_proba(self, X, *, static=None) -> np.ndarray:
         """Return the probability of each class, the classes' shares taken to the power
         that cross-validation chose: below 0 it raises the rare ones.
 
         Parameters
         ----------
-        X, scale, static
+        X, static
             Series, as in `fit`.
 
         Returns
@@ -201,7 +195,7 @@ class Classifier(ClassifierMixin, Estimator):
             In the order of `classes_`.
         """
         check_is_fitted(self, "report_")
-        series, given = read_series(X, scale)
+        series, given = read_series(X)
         fixed = self._fixed(X, static, len(series))
         series = self.scale_.convert(series, given)
         facts = np.hstack((*statistics(series, len(self.scale_.channels)), fixed))
@@ -212,33 +206,16 @@ class Classifier(ClassifierMixin, Estimator):
         found = found * np.array(self.prior_)
         return found / found.sum(1, keepdims=True)
 
-    def predict(self, X, scale: Scale | None = None, *, static=None) -> np.ndarray:
-        """Return the most probable class of each series, (n,).
-
-        Parameters
-        ----------
-        X, scale, static
-            Series, as in `fit`.
-        """
-        best = self.predict_proba(X, scale, static=static).argmax(1)
+    def predict(self, X, *, static=None) -> np.ndarray:
+        """Return the most probable class of each series, (n,); X, static as in fit."""
+        best = self.predict_proba(X, static=static).argmax(1)  # or NotFittedError
         return self.classes_[best]
 
-    def score(self, X, y=None, scale: Scale | None = None, *, static=None) -> float:
-        """Return the accuracy over the series whose class is known.
-
-        Parameters
-        ----------
-        X, y, scale, static
-            As in `fit`.
-
-        Raises
-        ------
-        ValueError
-            If no class is known, or none is one of the model's.
-        """
+    def score(self, X, y=None, *, static=None) -> float:
+        """Return the accuracy over the series whose class is known; arguments as in
+        `fit`. ValueError if none is known, or none is one of the model's."""
         check_is_fitted(self, "report_")
-        series, given = read_series(X, scale)
-        known, names = self._classes(X, len(series), y, given)
+        known, names = self._classes(X, y, len(X))
         if not known.any():
             raise ValueError("y has no known class; a score needs some")
         # numbers against words, most often
@@ -246,7 +223,7 @@ class Classifier(ClassifierMixin, Estimator):
             first = ", ".join(map(repr, np.unique(names[known])[:3].tolist()))
             mine = ", ".join(map(repr, self.classes_[:3].tolist()))
             raise ValueError(f"y holds {first}; the classes of the model are {mine}")
-        found = self.predict(X, scale, static=static)
+        found = self.predict(X, static=static)
         return float((found[known] == names[known]).mean())
 
     def summary(self) -> str:
@@ -283,16 +260,16 @@ class Classifier(ClassifierMixin, Estimator):
     # Input --------------------------------------------------------------------
 
     @staticmethod
-    def _classes(X: Any, n: int, y: Any, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
+    def _classes(X: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return which series have a class, and the classes, (n,) each."""
         if isinstance(y, Scale):
-            raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
+            raise TypeError("y is a Scale; the tokens of `from_table` carry it")
         if y is None:
             if not isinstance(X, Tokens) or "label" not in X.aux:
                 hint = "give y, or label= in from_table"
                 raise ValueError(f"y is None, and the tokens carry no label; {hint}")
-            code = X.aux["label"].cpu().numpy()
-            return code >= 0, np.array(scale.labels)[code] if scale.labels else code
+            code, labels = X.aux["label"].cpu().numpy(), X.scale and X.scale.labels
+            return code >= 0, np.array(labels)[code] if labels else code
         if isinstance(y, list | tuple | np.ndarray | Tensor):
             y = checks.array("y", y)
         try:
@@ -325,8 +302,8 @@ class Classifier(ClassifierMixin, Estimator):
             raise ValueError(f"static has {len(columns)} rows; there are {n} series")
         if not hasattr(self, "static_"):
             self.static_ = {
-                name: sorted({v for v in columns[name] if isinstance(v, str)})
-                for name in columns
+                name: sorted({v for v in its if isinstance(v, str)})
+                for name, its in columns.items()
             }
         elif set(columns) != set(self.static_):
             its, mine = (", ".join(n) or "none" for n in (columns, self.static_))
@@ -334,8 +311,7 @@ class Classifier(ClassifierMixin, Estimator):
         found = np.empty((n, len(self.static_)))
         for s, (name, known) in enumerate(self.static_.items()):
             column = columns[name]
-            if known:
-                column = pd.Categorical(column, known).codes
+            column = pd.Categorical(column, known).codes if known else column
             found[:, s] = read_numbers(f"static[{name!r}]", column)
         return found
 
@@ -392,9 +368,10 @@ class Classifier(ClassifierMixin, Estimator):
         if pretrain is None:
             pretrain = len(rows) < len(series) / 2
         if self.verbose:
-            trainings = len(folds) + 1 + pretrain
-            known = facts[rows], label[rows]
-            print(self._foresee(data, config, *known, steps * trainings, len(folds)))
+            all_steps = steps * (len(folds) + 1 + pretrain)
+            time_ = self._foresee(data, config, facts[rows], label[rows], all_steps)
+            few = f"; {len(rows)} series with a class are few to choose by"
+            print(time_ + few * (len(rows) < FEW))
         self.history_, started = [], None
         if steps and pretrain and len(others):
             started = seeded_build(self.seed, lambda: RoMAE(config))
@@ -439,7 +416,6 @@ class Classifier(ClassifierMixin, Estimator):
             self.prior_ = [1.0] * len(share)
             self.report_ = {"ways": {}, "power": power}
         self.forest_ = trees(facts, rows)
-        self.trees_ = self.forest_.pack()
         if self.weight_ or not hasattr(self, "model_"):
             self.model_ = network(rows)
 
@@ -512,25 +488,15 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _foresee(
         self, data: Tokens, config: ModelConfig, x: np.ndarray, label: np.ndarray,
-        steps: int, folds: int,
+        steps: int,
     ) -> str:
         """Say what the fit will take at most, by a tenth of a forest and two steps."""
-        classes, began = int(label.max()) + 1, time.monotonic()
-        grow(x, label, classes, self.seed, TREES // 10)
-        seconds = (time.monotonic() - began) * 10 * (1.5 * folds + 1)
-        if steps:
-            some = data[: self.batch]
-            some = replace(some, aux={"label": torch.zeros(len(some)).long()})
-            model = RoMAEPredictor(config, classes, pool="mean")
-            for _ in range(2):  # the first time takes longer
-                began = time.monotonic()
-                self._stage(model, some, class_loss, 2, quiet=True)
-            seconds += (time.monotonic() - began) / 2 * steps
-        few = f"; {len(label)} series with a class are few to choose by"
-        return (
-            f"this will take about {duration(float(f'{seconds:.1g}'))}"
-            f"{few if len(label) < FEW else ''}"
-        )
+        classes, some = int(label.max()) + 1, data[: self.batch]
+        some = replace(some, aux={"label": torch.zeros(len(some)).long()})
+        model = RoMAEPredictor(config, classes, pool="mean")
+        forest = partial(grow, x, label, classes, self.seed, TREES // 10)
+        two = partial(self._stage, model, some, class_loss, 2, quiet=True)
+        return foresee((forest, 10 * (1.5 * self.folds + 1)), (two, steps / 2))
 
     def _configure(self, data: Tokens, values: int) -> ModelConfig:
         """Choose a model: small for few values, larger for many; with RoPE whose
@@ -576,19 +542,17 @@ class Classifier(ClassifierMixin, Estimator):
             found[index] = logits.softmax(-1).cpu()
         return found.double().numpy()
 
-    @classmethod
-    def _restore(cls, model: nn.Module, notes: dict) -> "Classifier":
-        self = super()._restore(model, notes)
-        self.classes_ = np.asarray(self.classes_)
-        if len(np.unique(self.classes_)) < len(self.classes_):
-            raise ValueError(f"its classes are {self.classes_}; they must differ")
+    # Files --------------------------------------------------------------------
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return self.forest_._asdict()
+
+    def _restore(self, arrays: dict[str, np.ndarray]) -> None:
+        self.classes_, self.forest_ = np.asarray(self.classes_), Forest(**arrays)
         outputs = self.model_.head[-1].out_features
-        if self.classes_.shape != (outputs,):
+        if not len(np.unique(self.classes_)) == len(self.prior_) == outputs:
             raise ValueError(f"its model has {outputs} classes, not {self.classes_}")
-        self.forest_ = Forest.unpack(self.trees_)
-        if self.forest_.share.shape[1] != outputs or len(self.prior_) != outputs:
-            raise ValueError(f"its trees do not have {outputs} classes")
-        return self
+        self.forest_.check(outputs)
 
 
 def pretraining_loss(
@@ -636,75 +600,3 @@ def judge(truth: np.ndarray, p: np.ndarray) -> tuple[float, float, float]:
     precision = [average_precision_score(truth == k, p[:, k]) for k in classes]
     numbers = (found == truth).mean(), macro_f1(truth, found), np.mean(precision)
     return tuple(map(float, numbers))
-
-
-class Forest(NamedTuple):
-    """Trees as one table of M nodes, so that files need no pickle."""
-
-    roots: np.ndarray  # (T,)
-    feature: np.ndarray  # (M,) that a node asks for
-    limit: np.ndarray  # (M,) up to which the left one follows
-    left: np.ndarray  # (M,) -1: a leaf
-    right: np.ndarray  # (M,)
-    share: np.ndarray  # (M, K) of the classes
-
-    def probability(self, x: np.ndarray) -> np.ndarray:
-        """Return the mean over trees of the shares in leaves, x (n, F) -> (n, K)."""
-        x, found = finite(x), np.empty((len(x), self.share.shape[1]))
-        for start in range(0, len(x), 4096):
-            part = x[start : start + 4096]
-            node = np.tile(self.roots, (len(part), 1))  # (n, T)
-            while (self.left[node] >= 0).any():
-                asked = np.take_along_axis(part, self.feature[node], axis=1)
-                low = asked <= self.limit[node]
-                way = np.where(low, self.left[node], self.right[node])
-                node = np.where(way >= 0, way, node)
-            found[start : start + 4096] = self.share[node].mean(1)
-        return found
-
-    def pack(self) -> str:
-        file = io.BytesIO()
-        np.savez_compressed(file, **self._asdict())
-        return base64.b64encode(file.getvalue()).decode()
-
-    @classmethod
-    def unpack(cls, text: str) -> "Forest":
-        with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as arrays:
-            forest = cls(**arrays)
-        nodes, at = len(forest.feature), np.arange(len(forest.feature))
-        inner = forest.left >= 0
-        forward = (forest.left > at) & (forest.right > at) & (forest.right < nodes)
-        whole = all(len(array) == nodes for array in forest[1:])
-        if not (whole and (forward & (forest.left < nodes) | ~inner).all()):
-            raise ValueError("its trees do not hang together")
-        return forest
-
-
-def finite(x: np.ndarray) -> np.ndarray:
-    """What has no value gets one that nothing has; trees divide it off."""
-    return np.nan_to_num(np.clip(x, -1e8, 1e8), nan=-1e9).astype(np.float32)
-
-
-def grow(
-    x: np.ndarray, label: np.ndarray, classes: int, seed: int, trees: int = TREES
-) -> Forest:
-    """Grow extremely randomised trees on numbers x (n, F); a class counts by the root
-    of its share, so that a rare one is not outvoted."""
-    forest = ExtraTreesClassifier(
-        trees, min_samples_leaf=2, max_features=0.3, random_state=seed % 2**32
-    )
-    count = np.bincount(label, minlength=classes)
-    forest.fit(finite(x), label, sample_weight=count[label] ** -0.5)
-    parts, roots, nodes = [], [], 0
-    for tree in (one.tree_ for one in forest.estimators_):
-        inner = tree.children_left >= 0
-        share = np.zeros((tree.node_count, classes), np.float32)
-        share[:, forest.classes_] = tree.value[:, 0] / tree.value[:, 0].sum(1)[:, None]
-        parts.append((
-            np.where(inner, tree.feature, 0), tree.threshold,
-            np.where(inner, tree.children_left + nodes, -1),
-            np.where(inner, tree.children_right + nodes, -1), share,
-        ))
-        roots.append(nodes)
-        nodes += tree.node_count
-    return Forest(np.array(roots), *map(np.concatenate, zip(*parts, strict=True)))

@@ -1,7 +1,7 @@
 """What `Interpolator` and `Classifier` share: settings, input, training, files."""
 
 import json
-import math
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -22,13 +22,13 @@ except ImportError as error:
     ) from error
 
 from .. import checks
-from ..checkpoint import load, notes_of, save
+from ..checkpoint import load_all, save
 from ..checks import a, at_least, each, one_of
 from ..io import parsing
 from ..model import size
 from ..tokens import Tokens
 from .columns import check_dates, is_missing, read_numbers, to_seconds
-from .units import POSITIVE, Scale, Series, channel_of, typical_gap
+from .units import POSITIVE, Scale, Series, channel_of, duration, typical_gap
 
 
 def optional(rule: Callable) -> Callable:
@@ -85,7 +85,8 @@ class Estimator(BaseEstimator):
             "kept": {name: getattr(self, name) for name in self.LEARNT},
         }
         plain = json.dumps(notes, default=lambda value: value.tolist())  # NumPy's
-        save(self.model_, path, notes=json.loads(plain))
+        tensors = {name: torch.from_numpy(its) for name, its in self._arrays().items()}
+        save(self.model_, path, notes=json.loads(plain), tensors=tensors)
 
     @classmethod
     def load(cls, path: str | PathLike):
@@ -103,71 +104,70 @@ class Estimator(BaseEstimator):
         """
         checks.kind("path", path, str | PathLike)
         with parsing(path, f"saved {cls.__name__}"):
-            model, notes = load(path), notes_of(path)
+            model, notes, tensors = load_all(path)
             if not notes or notes["estimator"] != cls.__name__:
                 name = notes["estimator"] if notes else f"bare {type(model).__name__}"
                 raise ValueError(f"it is a {name}")
-            return cls._restore(model, notes)
+            self, kept = cls(**notes["parameters"]), notes["kept"]
+            self._check(self.SETTINGS)
+            if set(kept) != set(self.LEARNT):
+                raise ValueError(f"it holds {sorted(kept)}, not {sorted(self.LEARNT)}")
+            vars(self).update(kept)
+            self._check(self.LEARNT)
+            units = notes["standard"]
+            units["channels"] = tuple(map(str, units["channels"]))
+            self.scale_ = Scale(ids=(), start=(), **units)
+            if type(model) is not cls.MODEL:
+                raise ValueError(f"its model is a {type(model).__name__}")
+            width = self.scale_.mean[:1].size
+            if model.config.patch != self._patch(width):
+                raise ValueError(f"its model does not fit {width} values a token")
+            self.model_ = model
+            self._restore({name: tensor.numpy() for name, tensor in tensors.items()})
+            self.summary()  # a report that lacks something cannot be shown
+            return self
 
-    @classmethod
-    def _restore(cls, model: nn.Module, notes: dict) -> "Estimator":
-        """Return the estimator of a file, every field of it checked."""
-        self, units = cls(**notes["parameters"]), notes["standard"]
-        self._check(self.SETTINGS)
-        checks.kind("channels", units["channels"], list)
-        self.scale_ = Scale(
-            ids=(), start=np.empty(0), unit=units["unit"],
-            channels=tuple(map(str, units["channels"])), mean=units["mean"],
-            deviation=units["deviation"], dates=units["dates"],
-        )
-        kept = notes["kept"]
-        if unknown := set(kept) - set(self.LEARNT):
-            raise ValueError(f"it holds {sorted(unknown)[0]!r}, which nobody has saved")
-        for name in self.LEARNT:
-            setattr(self, name, kept[name])
-        self._check(self.LEARNT)
-        for name, value in self.report_.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise ValueError(f"its report says {name} {value}")
-        for i, entry in enumerate(getattr(self, "history_", [])):
-            checks.kind(f"history_[{i}]", entry, dict)
-        if type(model) is not cls.MODEL:
-            raise ValueError(f"its model is a {type(model).__name__}")
-        width = self.scale_.mean[:1].size
-        if model.config.patch != self._patch(width):
-            raise ValueError(f"its model does not fit {width} values a token")
-        self.model_ = model
-        self.summary()  # a report that lacks something cannot be shown
-        return self
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Return what a file holds beside the model and `LEARNT`."""
+        raise NotImplementedError
+
+    def _restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take these from a file, checked, and check the rest of it."""
+        raise NotImplementedError
+
+
+def foresee(*jobs: tuple[Callable, float]) -> str:
+    """Say how long jobs will take, each so many times what it takes now."""
+    seconds = 1.0
+    for job, times in jobs:
+        for _ in range(2 if times else 0):  # the first time takes longer
+            began = time.monotonic()
+            job()
+        seconds += (time.monotonic() - began) * times if times else 0
+    return f"this will take about {duration(float(f'{seconds:.1g}'))}"
 
 
 # Input ------------------------------------------------------------------------
 
 
-def read_series(X: Any, scale: Scale | None = None) -> tuple[Series, Scale]:
-    """Return series and their scale: of tokens theirs (or, if they have none, the one
-    that is given); of a list of pairs (times, values), or an array (n, T) of evenly
-    spaced values, one in which numbers are what they are (`plain_scale`)."""
-    checks.kind("scale", scale, Scale | None)
-    if isinstance(X, Tokens):
-        return _from_tokens(X.to("cpu"), scale if X.scale is None else X.scale)
-    if scale is not None:
-        raise TypeError(f"X is a {type(X).__name__}; a scale belongs to tokens")
-    return _from_pairs(X)
+def read_series(X: Any) -> tuple[Series, Scale]:
+    """Return series and their scale: of tokens theirs; of those that have none, of a
+    list of pairs (times, values), or of an array (n, T) of evenly spaced values, one in
+    which numbers are what they are (`plain_scale`)."""
+    return _from_tokens(X.to("cpu")) if isinstance(X, Tokens) else _from_pairs(X)
 
 
-def _from_tokens(X: Tokens, scale: Scale | None) -> tuple[Series, Scale]:
+def _from_tokens(X: Tokens) -> tuple[Series, Scale]:
     axes, number = X.positions.shape[-1], X.positions[..., 1:][X.real]
     if axes > 2:
         raise ValueError(f"X has positions of {axes} axes; series have 1 or 2")
     if ((number < 0) | (number != number.floor())).any():
         raise ValueError("X has a second axis that holds no numbers of channels")
-    channels = 1 + int(channel_of(X.positions).max())
+    channels, scale = 1 + int(channel_of(X.positions).max()), X.scale
     if scale is None:
         scale = plain_scale(len(X), channels, X.values.shape[-1], None)
-    elif len(scale.ids) != len(X) or len(scale.channels) < channels:
-        found = f"{len(scale.ids)} samples, {len(scale.channels)} channels"
-        raise ValueError(f"scale has {found}; X has {len(X)}, {channels}")
+    elif (known := len(scale.channels)) < channels:
+        raise ValueError(f"scale has {known} channels; X has {channels}")
     rows = zip(X.values, X.positions, X.real, strict=True)
     return [(values[real], positions[real]) for values, positions, real in rows], scale
 

@@ -11,6 +11,7 @@ hidden from them (`mixture`).
 import time
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,9 @@ from ..zoo import load
 from . import mixture
 from .candidates import Curve, average, scale_curves
 from .columns import read_asked
-from .estimator import Estimator, fitted_scale, read_series
-from .filler import merge
-from .mixture import NAMES, Held, Mixture, Weights
+from .estimator import Estimator, fitted_scale, foresee, read_series
+from .filler import INPUTS, merge
+from .mixture import NAMES, Held, Mixture
 from .units import Scale, Series, channel_of, duration
 
 
@@ -55,14 +56,14 @@ class Interpolator(Estimator):
     """
 
     SETTINGS = {"steps": at_least(0), "seed": at_least(0), "verbose": a(int)}
-    LEARNT = {"weights_": a(dict), "report_": a(dict)}
+    LEARNT = {"report_": a(dict)}
     MODEL = RoMAE
     _data = None  # the series of the fit and their scale: not saved
 
     def __init__(self, *, steps=300, seed=0, verbose=True):
         self.steps, self.seed, self.verbose = steps, seed, verbose
 
-    def fit(self, X, scale: Scale | None = None) -> "Interpolator":
+    def fit(self, X, y: None = None) -> "Interpolator":
         """Tune the filler, and learn whom to believe.
 
         Parameters
@@ -70,8 +71,8 @@ class Interpolator(Estimator):
         X : Tokens or list of pairs (times, values)
             Tokens as `from_table` makes them, or pairs of numbers or dates (N,) and
             numbers (N,), NaN for gaps.
-        scale : Scale, optional
-            That of tokens which carry none. Those of `from_table` do.
+        y : None
+            By scikit-learn's convention: gaps have no labels.
 
         Returns
         -------
@@ -83,10 +84,9 @@ class Interpolator(Estimator):
             If no series has three values.
         """
         self._begin()
-        series, given = read(X, scale)
-        if (width := series[0][0].shape[1]) > 1:
-            hint = "give each channel tokens of its own: from_table does"
-            raise ValueError(f"X has {width} values a token; {hint}")
+        if y is not None:
+            raise TypeError("y is given; gaps have no labels, tokens carry their scale")
+        series, given = read(X)
         scale = fitted_scale(series, given)
         return self.fit_curves(curves_of(series, given, scale, X), scale, given)
 
@@ -102,15 +102,10 @@ class Interpolator(Estimator):
         if self.verbose:
             for note in given.notes:
                 print(note)
-            print(f"this will take about {foresee(curves, model, self.steps)}")
+            print(self._foresee(curves, model))
         rng = np.random.default_rng(self.seed)
         self.mixture_, held = mixture.fit(curves, model, self.steps, rng)
         self.model_, self._data = self.mixture_.model, (curves, given)
-        weights = {p: vars(getattr(self.mixture_, p)) for p in ("inside", "beyond")}
-        self.weights_ = {
-            place: {name: array.tolist() for name, array in its.items()}
-            for place, its in weights.items()
-        }
         self.report_ = report(held, len(self.scale_.channels) == 1) | {
             "series": len({c.series for c in curves}),
             "values": sum(len(c.times) for c in curves),
@@ -121,15 +116,12 @@ class Interpolator(Estimator):
             print(self.summary())
         return self
 
-    def predict(
-        self, X=None, scale: Scale | None = None, *, at, channel: str | None = None,
-        id=None,
-    ):
+    def predict(self, X=None, *, at, channel: str | None = None, id=None):
         """Estimate what would be measured at any times, in the data's own units.
 
         Parameters
         ----------
-        X, scale
+        X
             Series to fill, as in `fit`. None: those of the fit.
         at : array_like, (M,), or list of B of these
             Times, the same for every series or an array for each; dates where the data
@@ -155,7 +147,14 @@ class Interpolator(Estimator):
         TypeError, ValueError
             For times, ids and channels that the data cannot have.
         """
-        curves, given = self._asked(X, scale)
+        check_is_fitted(self, "report_")
+        if X is not None:
+            series, given = read(X)
+            curves = curves_of(series, given, self.scale_, X)
+        elif self._data is None:
+            raise ValueError("X is None, but a saved model carries no series")
+        else:
+            curves, given = self._data
         names = self.scale_.channels
         if len(names) > 1 or channel is not None:
             checks.choice("channel", channel, names)
@@ -229,58 +228,44 @@ class Interpolator(Estimator):
             lines.append(f"          {what:<32}{r['ahead'][2]:6.2f}")
         return "\n".join(lines)
 
+    def _foresee(self, curves: list[Curve], model: RoMAE) -> str:
+        """Say what a fit will take, by a window of the processes and two steps."""
+        longest = max(curves, key=lambda c: len(c.times))
+        t, y = longest.times[:96], longest.values[:96]
+        window = partial(average, t, y, t[::5], longest.spread)
+        two = partial(mixture.tune, model, [longest], 2, 0)
+        windows = min(sum(len(c.times) for c in curves), mixture.ROWS) / 16
+        return foresee((window, 1.5 * windows), (two, self.steps / 2))
+
     # Files --------------------------------------------------------------------
 
-    @classmethod
-    def _restore(cls, model: RoMAE, notes: dict) -> "Interpolator":
-        self = super()._restore(model, notes)
-        parts = []
-        for place in ("inside", "beyond"):
-            arrays = {n: np.array(v, float) for n, v in self.weights_[place].items()}
-            w = Weights(**arrays)
-            sums = w.means.sum(), w.densities.sum()
-            shapes = w.means.shape == w.densities.shape == (len(NAMES),)
-            shapes &= w.knots.ndim == 1 and w.knots.shape == w.factors.shape
-            if not (shapes and np.allclose(sums, 1) and np.isfinite(w.factors).all()):
-                raise ValueError(f"its weights {place} are {self.weights_[place]}")
-            if (w.means < 0).any() or (w.densities < 0).any():
-                raise ValueError(f"its weights {place} are below 0")
-            parts.append(w)
-        self.mixture_ = Mixture(model, *parts)
-        return self
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return self.mixture_.arrays()
+
+    def _restore(self, arrays: dict[str, np.ndarray]) -> None:
+        self.mixture_ = Mixture.of(self.model_, arrays)
 
     def _patch(self, width: int) -> int:
-        return load("filler").config.patch
-
-    def _asked(self, X: Any, scale: Scale | None) -> tuple[list[Curve], Scale]:
-        check_is_fitted(self, "report_")
-        if X is None:
-            if scale is not None:
-                raise ValueError("scale is given, but X is None; give both, or neither")
-            if self._data is None:
-                raise ValueError("X is None, but a saved model carries no series")
-            return self._data
-        series, given = read(X, scale)
-        return curves_of(series, given, self.scale_, X), given
+        return INPUTS
 
 
-def read(X: Any, scale: Scale | None) -> tuple[Series, Scale]:
+def read(X: Any) -> tuple[Series, Scale]:
     if hasattr(X, "columns"):  # its rows would be taken for series
         name = type(X).__name__
         raise TypeError(f"X is a {name}; `from_table` makes tokens of it")
-    return read_series(X, scale)
+    return read_series(X)
 
 
 def curves_of(series: Series, given: Scale, scale: Scale, X: Any = None) -> list[Curve]:
     """Return the curves of series, channel after channel of the fit's scale, in the
     units of the data."""
     scale.check_known(given)
+    if (width := series[0][0].shape[1]) > 1:
+        hint = "give each channel tokens of its own: from_table does"
+        raise ValueError(f"X has {width} values a token; {hint}")
     errors = X.aux.get("error") if isinstance(X, Tokens) else None
     curves = []
     for b, (values, positions) in enumerate(series):
-        width = values.shape[1]
-        if width > 1:
-            raise ValueError(f"X has {width} values a token; the fit had 1")
         number = channel_of(positions).numpy()
         time_ = positions[:, 0].numpy() * given.unit + given.start[b]
         error = np.zeros(len(time_))
@@ -293,23 +278,6 @@ def curves_of(series: Series, given: Scale, scale: Scale, X: Any = None) -> list
             e = error[mine] * deviation.item()
             curves.append(Curve(b, c, *merge(time_[mine], y, e)))
     return curves
-
-
-def foresee(curves: list[Curve], model: RoMAE, steps: int) -> str:
-    """Estimate what a fit takes, by a step of tuning and a window of the processes."""
-    longest = max(curves, key=lambda c: len(c.times))
-    t, y = longest.times[:96], longest.values[:96]
-    mixture.tune(model, [longest], 1, 0)  # the first time takes longer
-    clock = [time.monotonic()]
-    for run in (
-        lambda: average(t, y, t[::5], longest.spread),
-        lambda: mixture.tune(model, [longest], min(2, steps), 0),
-    ):
-        run()
-        clock.append(time.monotonic())
-    window, two = np.diff(clock)
-    windows = min(sum(len(c.times) for c in curves), mixture.ROWS) / 16
-    return duration(float(f"{windows * window * 1.5 + steps / 2 * two + 1:.1g}"))
 
 
 def report(held: Held, single: bool) -> dict:

@@ -58,6 +58,14 @@ class Weights:
     knots: np.ndarray
     factors: np.ndarray
 
+    def check(self) -> None:
+        """ValueError for arrays of a file that are no weights."""
+        shares = np.stack((self.means, self.densities))
+        right = shares.shape == (2, len(NAMES)) and np.allclose(shares.sum(1), 1)
+        right = right and (shares >= 0).all() and np.isfinite(self.factors).all()
+        if not right or self.knots.shape != self.factors.shape or self.knots.ndim != 1:
+            raise ValueError(f"its weights are {self}")
+
     def only(self, kept: np.ndarray) -> "Weights":
         """Leave candidates out, (K,) bool."""
         means, densities = self.means[kept], self.densities[kept]
@@ -254,6 +262,22 @@ class Mixture:
     model: RoMAE  # the tuned filler
     inside: Weights
     beyond: Weights
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        both = {"inside.": vars(self.inside), "beyond.": vars(self.beyond)}
+        return {place + n: x for place, its in both.items() for n, x in its.items()}
+
+    @classmethod
+    def of(cls, model: RoMAE, arrays: dict[str, np.ndarray]) -> "Mixture":
+        """Take the weights of a file, checked."""
+        places = {"inside": {}, "beyond": {}}
+        for name, array in arrays.items():
+            place, _, part = name.partition(".")
+            places[place][part] = array
+        both = [Weights(**its) for its in places.values()]
+        for weights in both:
+            weights.check()
+        return cls(model, *both)
 
     def answer(
         self, curves: list[Curve], asked: list[np.ndarray]
