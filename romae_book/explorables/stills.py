@@ -61,6 +61,9 @@ def photograph(browser, page: str) -> tuple[bytes, list[int]]:
     tab.set_content(PAGE + page)
     tab.wait_for_function("!JSON.parse(document.querySelector('figure').dataset.state).busy")
     tab.wait_for_timeout(600)  # what moves by itself has arrived
+    for button in tab.locator("[data-photo]").all():  # what is to be pressed first
+        button.click()
+        tab.wait_for_function("!JSON.parse(document.querySelector('figure').dataset.state).busy", timeout=300_000)
     picture = Image.open(io.BytesIO(tab.locator("figure").first.screenshot()))
     heights = []
     for width in WIDTHS:
