@@ -248,7 +248,7 @@ STATEMENTS = (
             ("PhysioNet", "typing errors among the targets decide the score, and the paper prints two numbers"),
         ),
         cells=_cells("table-7-"),
-        needs="more runs by the paper's settings on HeTVAE's grid of times: three scatter too widely to decide",
+        needs="more runs by the paper's settings on HeTVAE's grid of times: so few scatter too widely to decide",
         gpu_minutes=3.0,
         remark="The picture has HeTVAE's times, the table the paper's. The best possible error is not the same on "
         "the two. "
