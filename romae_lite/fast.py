@@ -38,15 +38,13 @@ RATES = ("dropout", "attention_dropout", "head_dropout", "drop_path")
 class Fast(nn.Module):
     """A model in its fast form, called alike; it shares the parameters.
 
-    pack: leave padding out of all but attention; on a GPU the host then waits for the
-    count of real tokens, once for each of the two stacks.
+    On a GPU the host waits for the count of real tokens, once for each of two stacks.
     """
 
-    def __init__(self, model: RoMAE | RoMAEPredictor, *, pack: bool = True):
+    def __init__(self, model: RoMAE | RoMAEPredictor):
         super().__init__()
         checks.kind("model", model, RoMAE | RoMAEPredictor)
-        checks.kind("pack", pack, bool)
-        self.model, self.pack = model, pack
+        self.model = model
 
     @property
     def config(self):
@@ -73,7 +71,7 @@ class Fast(nn.Module):
             take(tokens.positions, where.visible),
             where.visible_pad,
         )
-        x = run(model.encoder.stack, x, positions, pad, None, self.pack)
+        x = run(model.encoder.stack, x, positions, pad, None)
         hidden = take(tokens.positions, where.hidden)  # (B, M, D)
         masks = model.mask_token.expand(*hidden.shape[:2], -1)
         x = torch.cat((model.project(x).float(), masks), dim=1)
@@ -82,14 +80,14 @@ class Fast(nn.Module):
         heard, read = None, slice(seen, None)
         if model.config.alone:
             heard = torch.arange(at.shape[1], device=at.device) < seen
-        return model.head(run(model.decoder, x, at, pad, read, self.pack, heard))
+        return model.head(run(model.decoder, x, at, pad, read, heard))
 
     def _predict(self, tokens: Tokens) -> Tensor:
         """As `RoMAEPredictor.forward`: (B, K) or (B, N, K)."""
         model, inputs = self.model, (tokens.values, tokens.positions, tokens.pad)
         x, positions, pad = model.encoder.begin(*inputs)
         read = slice(0, 1) if model.pool == "cls" else slice(int(self.config.cls), None)
-        x = run(model.encoder.stack, x, positions, pad, read, self.pack)
+        x = run(model.encoder.stack, x, positions, pad, read)
         return model.pool_and_head(x, tokens)
 
 
@@ -124,7 +122,7 @@ class Slots:
 
 def run(
     stack: Stack, x: Tensor, positions: Tensor, pad: Tensor | None, read: slice | None,
-    pack: bool, heard: Tensor | None = None,
+    heard: Tensor | None = None,
 ) -> Tensor:
     """`Stack.forward` for the tokens that are read.
 
@@ -134,7 +132,7 @@ def run(
     """
     x, rotation = stack.place(x, positions)
     mask = None if pad is None else ~pad[:, None, None, :]  # (B, 1, 1, N)
-    slots = Slots.of(~pad) if pack and pad is not None else Slots(tuple(x.shape[:2]))
+    slots = Slots(tuple(x.shape[:2])) if pad is None else Slots.of(~pad)
     if heard is not None:
         heard = heard[None, None, None]
         mask, slots.all_heard = heard if mask is None else mask & heard, False

@@ -496,19 +496,26 @@ def check_shapes(config: ModelConfig, tokens: Tokens, record: dict | None) -> No
 def reconstruction_loss(
     prediction: Tensor, target: Tensor, pad: Tensor | None
 ) -> Tensor:
-    """Mean squared error: prediction, target (B, M, P), pad (B, M) or None (D5)."""
-    prediction, target, pad = check_loss(prediction, target, pad)
-    return mean_over_tokens((prediction - target).square(), pad)
+    """Mean squared error over the tokens that are no padding (D5).
 
-
-def normalised_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
-    """Mean squared error to standardised patches, as in MAE (He et al., 2022)."""
-    prediction, target, pad = check_loss(prediction, target, pad)
-    return mean_over_tokens((prediction - normalise(target)).square(), pad)
+    prediction, target (B, M, P), pad (B, M) or None.
+    """
+    prediction = checks.tensor("prediction", prediction)
+    target = checks.tensor("target", target)
+    right = prediction.shape == target.shape and target.ndim == 3
+    right = right and 0 not in target.shape
+    checks.shapes(right, "both be (B, M, P)", prediction=prediction, target=target)
+    error = (prediction.float() - target.float()).square().mean(-1)  # (B, M)
+    if pad is None:
+        return error.mean()
+    pad = checks.tensor("pad", pad)
+    right = pad.dtype == torch.bool and pad.shape == error.shape
+    checks.shapes(right, f"be bool of shape {tuple(error.shape)}", pad=pad)
+    return error.masked_fill(pad, 0).sum() / (~pad).sum()
 
 
 def normalise(target: Tensor) -> Tensor:
-    """Standardise each patch by its own mean and variance. (B, M, P) -> same."""
+    """Standardise each patch by itself, as MAE does (He et al., 2022): (B, M, P)."""
     correction = int(target.shape[-1] > 1)
     variance, mean = torch.var_mean(target, dim=-1, keepdim=True, correction=correction)
     return (target - mean) * (variance + 1e-6).rsqrt()
@@ -522,30 +529,6 @@ def split_mean_variance(prediction: Tensor) -> tuple[Tensor, Tensor]:
     """
     mean, log_variance = prediction.chunk(2, dim=-1)
     return mean, log_variance.clamp(-14, 14)
-
-
-def check_loss(
-    prediction: Tensor, target: Tensor, pad: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Check the arguments of a loss: prediction and target (B, M, P)."""
-    prediction = checks.tensor("prediction", prediction)
-    target = checks.tensor("target", target)
-    right = prediction.shape == target.shape and target.ndim == 3
-    right = right and 0 not in target.shape
-    checks.shapes(right, "both be (B, M, P)", prediction=prediction, target=target)
-    if pad is not None:
-        pad, rows = checks.tensor("pad", pad), prediction.shape[:2]
-        right = pad.dtype == torch.bool and pad.shape == rows
-        checks.shapes(right, f"be bool of shape {tuple(rows)}", pad=pad)
-    return prediction.float(), target.float(), pad
-
-
-def mean_over_tokens(error: Tensor, pad: Tensor | None) -> Tensor:
-    """Mean of error (B, M, P) over the tokens that are no padding."""
-    error = error.mean(-1)  # (B, M)
-    if pad is None:
-        return error.mean()
-    return error.masked_fill(pad, 0).sum() / (~pad).sum()
 
 
 def masked_loss(

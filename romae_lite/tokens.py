@@ -283,15 +283,19 @@ def patchify(
     coordinates = [None] * n if coordinates is None else coordinates
     if (m := len(coordinates)) != n:
         raise ValueError(f"coordinates are given for {m} dimensions; patch has {n}")
-    grid = _grid(sizes, patch)
+    for i, (whole, step) in enumerate(zip(sizes, patch, strict=True)):
+        if whole % step:
+            what = f"patch[{i}] is {step}, which does not divide sizes[{i}]"
+            raise ValueError(f"{what}, {whole}")
+    grid = [whole // step for whole, step in zip(sizes, patch, strict=True)]
     axes = []
     for i, points in enumerate(coordinates):
         if points is None:
             axes.append(torch.arange(grid[i], dtype=torch.float64))
         else:
             axes.append(_patch_centres(i, points, sizes[i], patch[i]))
-    # (B, n0, p0, .., C)
-    values = array.reshape(len(array), *_interleave(grid, patch), array.shape[-1])
+    pairs = (x for pair in zip(grid, patch, strict=True) for x in pair)
+    values = array.reshape(len(array), *pairs, array.shape[-1])  # (B, n0, p0, .., C)
     patches, insides = range(1, 2 * n, 2), range(2, 2 * n + 1, 2)
     values = values.permute(0, *patches, *insides, 2 * n + 1)  # (B, n0, .., p0, .., C)
     values = values.reshape(len(array), prod(grid), -1)
@@ -322,36 +326,3 @@ def _patch_centres(i: int, points: Tensor, size: int, step: int) -> Tensor:
             "lost"
         )
     return points.view(-1, step).mean(1)
-
-
-def unpatchify(values: Tensor, patch: Sequence[int], sizes: Sequence[int]) -> Tensor:
-    """Inverse of `patchify`: (B, N, prod(patch) * C) -> (B, *sizes, C)."""
-    values = checks.tensor("values", values)
-    checks.wholes("patch", patch, 1)
-    checks.wholes("sizes", sizes, 1)
-    n = len(patch)
-    if n != len(sizes) or not n:
-        raise ValueError(f"patch has {n} dimensions, sizes {len(sizes)}; must agree")
-    grid = _grid(sizes, patch)
-    right = values.ndim == 3 and values.shape[1] == prod(grid) and 0 not in values.shape
-    right = right and not values.shape[2] % prod(patch)
-    want = f"be (B, {prod(grid)}, a multiple of {prod(patch)})"
-    checks.shapes(right, want, values=values)
-    array = values.reshape(len(values), *grid, *patch, -1)  # (B, n0, .., p0, .., C)
-    pairs = _interleave(range(1, n + 1), range(n + 1, 2 * n + 1))
-    array = array.permute(0, *pairs, 2 * n + 1)  # (B, n0, p0, .., C)
-    return array.reshape(len(values), *sizes, -1)
-
-
-def _grid(sizes: Sequence[int], patch: Sequence[int]) -> list[int]:
-    """Numbers of patches along each dimension."""
-    for i, (size, step) in enumerate(zip(sizes, patch, strict=True)):
-        if size % step:
-            what = f"patch[{i}] is {step}, which does not divide sizes[{i}]"
-            raise ValueError(f"{what}, {size}")
-    return [size // step for size, step in zip(sizes, patch, strict=True)]
-
-
-def _interleave(first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """(n0, n1, ..), (p0, p1, ..) -> [n0, p0, n1, p1, ..]"""
-    return [x for pair in zip(first, second, strict=True) for x in pair]

@@ -49,7 +49,7 @@ IMPOSSIBLE = {
     "epochs": 0, "batch": 0, "lr": -1.0, "clip": 0.0, "mask_ratio": 1.0, "p": 1.5, "base": 1.0, "position_scale": 0.0,
     "n_train": 0, "n_valid": 0, "n_test": 0, "length": 3, "observed": 0, "tokens": 0, "dropout": 1.5, "per_class": 0,
     "encoder": "huge", "decoder": "huge", "size": "huge", "encoding": "learned", "optimizer": "adam", "source": "radio",
-    "grid": "ours", "anchor": "zero", "pixels": "blue", "masks": "none at all",
+    "grid": "ours", "anchor": "zero", "pixels": "blue",
 }
 OF_NO_TYPE = (True, 2.5, "many", math.nan, math.inf, None, [1])
 

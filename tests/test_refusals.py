@@ -21,9 +21,8 @@ from romae_book.notebook.tables import Table
 from romae_lite import batching, rope
 from romae_lite.checkpoint import load as load_file
 from romae_lite.masking import split, take
-from romae_lite.model import masked_loss, normalised_loss, predict_hidden, reconstruction_loss
+from romae_lite.model import masked_loss, predict_hidden, reconstruction_loss
 from romae_lite.series.filling import fill_series
-from romae_lite.tokens import unpatchify
 from romae_lite.training import accelerator_for, learning_rate, seeded, seeded_build
 
 TINY, G = lite.size("4x1x1x4"), torch.Generator()
@@ -75,7 +74,6 @@ CALLS = {
     ),
     "collate": (lite.collate, dict(samples=[(X[0], X[0]), (X[1], X[1])], label=torch.ones(2))),
     "patchify": (lite.patchify, dict(array=torch.ones(2, 4, 6, 1), patch=(2, 3), coordinates=[torch.arange(4), None])),
-    "unpatchify": (unpatchify, dict(values=torch.ones(2, 4, 6), patch=(2, 3), sizes=(4, 6))),
     "hide": (lite.hide, dict(real=REAL, ratio=(0.3, 0.5), visible=None, generator=G)),
     "hide_ratio": (lite.hide, dict(real=REAL, ratio=0.5, generator=G)),
     "hide_visible": (lite.hide, dict(real=REAL, visible=2, generator=G)),
@@ -265,7 +263,6 @@ LOOSER = {  # argument -> kinds that it takes as well
 SIX, SMALL = torch.arange(6.0).double(), dict(size="4x1x1x4", steps=1, verbose=False)
 NONE = dict(steps=0, verbose=False)
 THREE = lite.Scale(ids=(0, 1, 2), start=LINE, unit=1.0, channels=("x",), mean=[1.5], deviation=[0.5])
-WIDE = torch.arange(12.0).reshape(2, 3, 2)
 
 
 @cache
@@ -274,7 +271,6 @@ def interpolator():
 
 
 MORE = {  # what takes arrays and stands not among CALLS, or not with all of them
-    "normalised_loss": (normalised_loss, dict(prediction=WIDE, target=WIDE, pad=PAD)),
     "suggest_unit(times)": (lite.suggest_unit, dict(times=SIX)),
     "from_table(columns)": (
         lambda **columns: lite.from_table(columns, time="when", value="flux", id="star"),
@@ -334,13 +330,13 @@ VALID = {  # why: arguments and kinds that are accepted
         from_table.id from_table.channel from_table.label from_table.error
         from_table.static from_table.unit: None""",
     "arrays of numpy are as good as tensors": """
-        Tokens.values Tokens.positions Tokens.pad collate.label patchify.array unpatchify.values hide.real
+        Tokens.values Tokens.positions Tokens.pad collate.label patchify.array hide.real
         hide_ratio.real hide_visible.real hide_each.real hide_each.visible split.hidden split.real take.x take.index
         angles.positions angles.freqs rotate.x rotate.cos rotate.sin interpolate.at predicted.hidden
         masked_loss.hidden reconstruction_loss.prediction reconstruction_loss.target reconstruction_loss.pad
         by_length.lengths: numpy""",
     "whole numbers are real ones, and so are yes and no": """
-        Tokens.values Tokens.positions collate.label patchify.array unpatchify.values take.x angles.positions
+        Tokens.values Tokens.positions collate.label patchify.array take.x angles.positions
         angles.freqs rotate.cos rotate.sin interpolate.at reconstruction_loss.prediction
         reconstruction_loss.target fill_series.values fill_series.at: integers bools;
         fill_series.times fill_series.values fill_series.at: integers reals; fill.at: integers bools reals;
@@ -350,7 +346,7 @@ VALID = {  # why: arguments and kinds that are accepted
         Tokens.values Tokens.positions: axis-2-long; patchify.array: axis-0-long axis-0-short axis-3-long;
         hide.real hide_ratio.real: axis-0-long axis-0-short axis-1-long axis-1-short;
         hide_visible.real: axis-0-long axis-0-short axis-1-long; hide_each.real: axis-1-long;
-        unpatchify.values by_length.lengths: axis-0-long axis-0-short; take.x: axis-1-long axis-2-long axis-2-short;
+        by_length.lengths: axis-0-long axis-0-short; take.x: axis-1-long axis-2-long axis-2-short;
         fill.at fill_series.at: axis-0-long axis-0-short;
         take.index interpolate.at: axis-1-long axis-1-short; angles.freqs: axis-0-long axis-0-short;
         angles.positions: axis-0-long axis-0-short axis-1-long axis-1-short axis-2-long axis-2-short;
@@ -362,7 +358,7 @@ VALID = {  # why: arguments and kinds that are accepted
         record_path.overrides: no-dict; Tokens.per_token Table.rows from_table.static: no-list;
         Table.caption: no-text""",
     "numbers inside are looked at by Tokens alone: elsewhere a GPU would have to be waited for; figures leave gaps": """
-        patchify.array unpatchify.values take.x angles.positions angles.freqs rotate.x rotate.cos rotate.sin
+        patchify.array take.x angles.positions angles.freqs rotate.x rotate.cos rotate.sin
         reconstruction_loss.prediction reconstruction_loss.target band.x band.mean band.low band.high:
         nan-inside inf-inside; collate.label: inf-inside""",
     "None is the default": """

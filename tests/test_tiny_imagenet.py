@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from conftest import ROOT
 from PIL import Image
 
-from romae_book.experiments.data import DataError
+from romae_book.experiments.data import DataError, unpatchify
 from romae_book.experiments.tiny_imagenet import data, rivals
 from romae_book.experiments.tiny_imagenet.augment import OPERATIONS, randaugment
 from romae_book.experiments.tiny_imagenet.experiment import DEVIATION, MEAN, TinyImageNet
@@ -18,7 +18,7 @@ from romae_lite.fast import Fast
 from romae_lite.masking import hide, split, take
 from romae_lite.model import RoMAE
 from romae_lite.rope import PositionEncoding
-from romae_lite.tokens import Tokens, unpatchify
+from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
 CPU = torch.device("cpu")

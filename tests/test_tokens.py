@@ -9,8 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from romae_book.experiments.data import unpatchify
 from romae_lite.batching import spacing, trim
-from romae_lite.tokens import Tokens, collate, patchify, unpatchify
+from romae_lite.tokens import Tokens, collate, patchify
 
 
 @st.composite

@@ -16,11 +16,25 @@ from torch.nn.functional import cross_entropy
 
 from romae_lite.batching import trim
 from romae_lite.masking import hide
-from romae_lite.model import INITS, ModelConfig, RoMAE, RoMAEPredictor, device_of, masked_loss
+from romae_lite.model import (
+    INITS,
+    ModelConfig,
+    RoMAE,
+    RoMAEPredictor,
+    device_of,
+    masked_loss,
+    normalise,
+    reconstruction_loss,
+)
 from romae_lite.tokens import Tokens, to_device
 from romae_lite.training import Recipe, fit, mix_seed, seeded_build
 
 from .base import Masked, Splits, setting
+
+
+def normalised_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
+    """Mean squared error to standardised patches, as in MAE (He et al., 2022)."""
+    return reconstruction_loss(prediction, normalise(target.float()), pad)
 
 
 @dataclass(frozen=True, kw_only=True)

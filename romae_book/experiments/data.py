@@ -6,7 +6,7 @@ import lzma
 import os
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -38,6 +38,14 @@ def home() -> Path:
 def data_root() -> Path:
     """Where prepared data are looked for: $ROMAE_DATA, else data/ in the repository, else ./data."""
     return Path(os.environ.get("ROMAE_DATA") or home() / "data")
+
+
+def unpatchify(values, patch: Sequence[int], sizes: Sequence[int]):
+    """Inverse of `patchify`: tensor (B, N, prod(patch) * C) -> (B, *sizes, C)."""
+    n, grid = len(patch), [size // step for size, step in zip(sizes, patch, strict=True)]
+    array = values.reshape(len(values), *grid, *patch, -1)  # (B, n0, .., p0, .., C)
+    pairs = [axis for i in range(1, n + 1) for axis in (i, n + i)]
+    return array.permute(0, *pairs, 2 * n + 1).reshape(len(values), *sizes, -1)
 
 
 def members(archive: Path) -> Iterator[tuple[str, Iterator[bytes]]]:

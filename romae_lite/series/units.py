@@ -86,26 +86,11 @@ class Scale:
         return replace(self, ids=ids, start=self.start[rows])
 
     def positions(self, sample: int, times: Any, channel: str | None = None) -> Tensor:
-        """Return times of one sample as positions of its tokens.
+        """Return times of a sample (its number) as positions of its tokens: float64,
+        (M, 1), or, if there are several channels, (M, 2) with the number of one.
 
-        Parameters
-        ----------
-        sample : int
-            Its number.
-        times : array_like, (M,)
-            Numbers, or dates if the table has dates.
-        channel : str, optional
-            Which, if there are several.
-
-        Returns
-        -------
-        Tensor of float64, (M, 1), or (M, 2) with the channel's number
-
-        Raises
-        ------
-        TypeError
-            For numbers instead of dates, dates instead of numbers, and dates without a
-            time zone if the table has one.
+        times (M,) are numbers, or dates if the table has dates, with a time zone if it
+        has one; TypeError else.
         """
         checks.whole("sample", sample, 0)
         if sample >= len(self.ids):
@@ -119,15 +104,7 @@ class Scale:
         return torch.from_numpy(np.stack((at, number), axis=-1))
 
     def values(self, standardised: Any, channel: str | None = None) -> np.ndarray:
-        """Return numbers in the units of a channel.
-
-        Parameters
-        ----------
-        standardised : array_like
-            As tokens hold them, of any shape.
-        channel : str, optional
-            Which, if there are several.
-        """
+        """Return numbers, as tokens hold them, in the units of a channel: any shape."""
         c = 0 if len(self.channels) == 1 else self.number(channel)
         numbers = read_numbers("standardised", standardised)
         return numbers * self.deviation[c] + self.mean[c]
@@ -191,21 +168,17 @@ class Unit:
     problems: tuple[str, ...]  # of the times as they are, and what no unit can mend
 
     def __str__(self) -> str:
-        rows = (
+        lines = [
+            f"divide times by {self.value:.4g}, the typical distance of neighbours\n",
+            f"{'the fastest pair turns, in radians':<38}   as given    divided",
+        ]
+        for name, length in (
             ("between neighbours, median", self.value),
             ("between neighbours, 5th percentile", self.shortest),
             ("between neighbours, 95th percentile", self.longest),
             ("from first to last", self.span),
-        )
-        head = "the fastest pair turns, in radians"
-        lines = [
-            f"divide times by {self.value:.4g}, the typical distance of neighbours",
-            "",
-            f"{head:<38} {'as given':>10} {'divided':>10}",
-        ]
-        for name, length in rows:
-            divided = length / self.value
-            lines.append(f"  {name:<36} {length:>10.4g} {divided:>10.4g}")
+        ):
+            lines.append(f"  {name:<36} {length:>10.4g} {length / self.value:>10.4g}")
         lines += ["\n" + textwrap.fill(problem, 84) for problem in self.problems]
         return "\n".join(lines)
 
@@ -224,22 +197,10 @@ def suggest_unit(
     head_dim, p, base
         Of the encoding, per axis, as in `PositionEncoding`: they set its reach.
 
-    Returns
-    -------
-    Unit
-        Divide times by its `value`.
-
     Warns
     -----
     UserWarning
-        If series span less than a radian as they are, if typical neighbours lie beyond
-        half a turn (the fastest pair aliases), or if a series is longer than the
-        slowest pair's wave in any sensible unit.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For times that are no finite numbers; if no series has two different times.
+        Of each of its `problems`.
     """
     checks.whole("head_dim", head_dim, 2)
     if head_dim % 2:

@@ -21,9 +21,9 @@ from torch.nn.functional import interpolate
 
 from romae_lite.io import atomic_write
 from romae_lite.masking import take
-from romae_lite.tokens import Tokens, patchify, unpatchify
+from romae_lite.tokens import Tokens, patchify
 
-from ..data import DataError, NotHere, changed, data_root
+from ..data import DataError, NotHere, changed, data_root, unpatchify
 
 RATE = 16_000  # samples per second, of everything that is computed from audio, as SSAST's code has it
 BANDS = 128
@@ -343,20 +343,6 @@ def resized(tokens: Tokens, thin: int) -> Tokens:
     whole, time, pitch = picture(tokens)
     stretched = interpolate(whole[:, ::thin].mT, size=whole.shape[1], mode="linear", align_corners=True).mT
     return replace(tokens, values=patchify(stretched[..., None], (PATCH, PATCH))[0])
-
-
-def stretches(tokens: Tokens, most: float, generator: torch.Generator) -> Tensor:
-    """Hide all patches of a stretch of time, or for every other sound of a band of pitch: (n, N) bool. Where it begins
-    and how long it is are random, at most the share `most` of the whole. ValueError for sounds with padding."""
-    if tokens.pad is not None:
-        raise ValueError("tokens have padding; stretches are hidden in sounds of one length only")
-    n, (time, pitch) = len(tokens), (axis.unique(return_inverse=True)[1] for axis in tokens.positions[0].unbind(-1))
-    chance = torch.rand(2, n, 1, generator=generator)
-    axis = torch.where(torch.arange(n)[:, None] % 2 == 0, time, pitch)  # (n, N), numbers of columns or of rows
-    count = axis.amax(1, keepdim=True) + 1
-    length = (1 + chance[0] * (most * count).floor()).long().clamp(max=count - 1)
-    begin = (chance[1] * (count - length + 1)).long()
-    return (axis >= begin) & (axis < begin + length)
 
 
 def rolled(tokens: Tokens, generator: torch.Generator) -> Tokens:

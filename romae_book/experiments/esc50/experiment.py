@@ -5,21 +5,20 @@ pitch. The model is pre-trained on sounds without their classes, then fine-tuned
 the fifth.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from romae_lite.masking import hide, split, take
-from romae_lite.model import device_of, masked_loss, normalised_loss, reconstruction_loss
-from romae_lite.tokens import Tokens, to_device
+from romae_lite.model import masked_loss, reconstruction_loss
+from romae_lite.tokens import Tokens
 
 from ..base import Experiment, Splits, numpy_rng, setting
-from ..classification import Classification
+from ..classification import Classification, normalised_loss
 from ..data import DataError
 from . import data as sounds
 from . import rivals
@@ -55,6 +54,9 @@ class ESC50(Classification):
         ("paper", 5),
     )
     deviations = ("D1", "D2", "D3", "D4", "D6", "D11", "D12", "D13", "D43", "D49")
+    gone = Experiment.gone | {
+        "masks": "random", "unit_seconds": None, "unit_mels": None, "mixup": 0.0, "holdout": False,
+    }
 
     epochs: int = setting(50, "passes over the training set in fine-tuning", low=1)
     batch: int = setting(48, "sounds per step", low=1)
@@ -82,22 +84,10 @@ class ESC50(Classification):
         "normalised", "what is predicted of a hidden patch: each standardised by itself, or as it is",
         choices=("normalised", "raw"),
     )
-    masks: str = setting(
-        "random", "what is hidden in pre-training: patches at random, or all of a stretch of time or a band of pitch",
-        choices=("random", "stretch"), was="random",
-    )
-    unit_seconds: float | None = setting(
-        None, "seconds that count as 1; None: a patch of the source, 0.16 from audio", low=1e-3, high=1e3
-    )
-    unit_mels: float | None = setting(
-        None, "mel that count as 1; None: a patch of the source, 348 from audio", low=1e-1, high=1e5
-    )
     roll: bool = setting(False, "turn each training sound round in time by a random number of frames")
     left_out: float = setting(
         0.0, "share of a sound's patches that each step of fine-tuning leaves out", low=0, high=0.9
     )
-    mixup: float = setting(0.0, "training sounds are mixed in pairs, by shares from Beta(mixup, mixup)", low=0, high=10)
-    holdout: bool = setting(False, "leave the fold after the tested one out of training, to choose settings on")
     n_train: int | None = setting(None, "train on so many sounds; None: all (simulated: 480)", low=20)
     n_pretrain: int | None = setting(None, "pre-train on so many sounds; None: all", low=20)
 
@@ -143,15 +133,11 @@ class ESC50(Classification):
         clips = sounds.load(self.source, Path(path) if path else None)
         if self.source == "audio":  # the whole set, by which a run of the paper's protocol is judged
             clips.verify()
-        tested, held = seed % sounds.FOLDS + 1, (seed + 1) % sounds.FOLDS + 1
-        rest = clips.fold != tested
-        train = clips[rest & (clips.fold != held)] if self.holdout else clips[rest]
+        rest = clips.fold != seed % sounds.FOLDS + 1
+        train = clips[rest]
         if self.n_train:
             train = train[np.sort(numpy_rng(seed, 0).permutation(len(train))[: self.n_train])]
-        valid = (
-            clips[clips.fold == held] if self.holdout else train[np.arange(min(len(train), 200)) * len(train) // 200]
-        )
-        return train, valid, clips[~rest]
+        return train, train[np.arange(min(len(train), 200)) * len(train) // 200], clips[~rest]
 
     def pretraining_set(self) -> int | None:
         """Where the first stage has sounds of its own: about how many; which videos are left, and which part of
@@ -161,15 +147,12 @@ class ESC50(Classification):
         return self.n_pretrain or 20_000
 
     def training_set(self) -> int:
-        """Four folds of five, or three where one is held out; of made-up sounds what the preset says."""
-        if self.source == "simulated":
-            return 480
-        return (320 if self.source == "esc10" else 1600) * (3 if self.holdout else 4) // 4
+        """Four folds of five; of made-up sounds what the preset says."""
+        return {"simulated": 480, "esc10": 320}.get(self.source, 1600)
 
     def data(self, seed: int, path: Path | str | None = None) -> Splits:
-        """Training, validation and test set, energies scaled with the mean and deviation of the training sounds.
-
-        Without `holdout` the second is up to 200 of the training sounds, which tell no settings apart."""
+        """Training, validation and test set, energies scaled with the mean and deviation of the training sounds. The
+        second is up to 200 of the training sounds, by which no settings can be chosen."""
         parts = self.clips(seed, path)
         level = sounds.level(parts[0])
         return Splits(*(self.tokens(part, level) for part in parts))
@@ -181,7 +164,7 @@ class ESC50(Classification):
     def units(self) -> dict[str, float]:
         """How many seconds and how many mel count as 1 on the axes of the positions."""
         seconds, mels = UNITS["logmel" if self.source == "logmel" else "audio"]
-        return {"seconds": self.unit_seconds or seconds, "mels": self.unit_mels or mels}
+        return {"seconds": seconds, "mels": mels}
 
     def pretrain_data(self, data: Splits, seed: int) -> Tokens:
         if self.pretrain == "own" or self.source == "simulated":
@@ -204,10 +187,7 @@ class ESC50(Classification):
         """Reconstruction of hidden patches, each standardised by itself."""
         if self.roll and batch.pad is None:
             batch = sounds.rolled(batch, generator)
-        if self.masks == "stretch":
-            hidden = sounds.stretches(batch, self.mask_ratio, generator)
-        else:
-            hidden = hide(batch.real, ratio=self.mask_ratio, generator=generator)
+        hidden = hide(batch.real, ratio=self.mask_ratio, generator=generator)
         return masked_loss(
             model, batch, hidden, normalised_loss if self.targets == "normalised" else reconstruction_loss
         )
@@ -215,30 +195,15 @@ class ESC50(Classification):
     def loss(
         self, model: nn.Module, batch: Tokens, generator: torch.Generator, weights: Tensor | None = None
     ) -> Tensor:
-        """Cross-entropy of the classes, smoothed, of sounds that are rolled, mixed and thinned out as set."""
-        label, other, share = batch.aux["label"].long(), None, 1.0
+        """Cross-entropy of the classes, smoothed, of sounds that are rolled and thinned out as set."""
+        label = batch.aux["label"].long()
         if self.roll:
             batch = sounds.rolled(batch, generator)
-        if self.mixup:
-            other = torch.randperm(len(batch), generator=generator)
-            share = beta(self.mixup, len(batch), generator)  # (B,)
-            part = share[:, None, None]
-            batch = replace(batch, values=part * batch.values + (1 - part) * batch.values[other])
         if self.left_out:
             there = split(hide(batch.real, ratio=self.left_out, generator=generator), batch.real)
             values, positions = (take(x, there.visible) for x in (batch.values, batch.positions))
             batch = Tokens(values=values, positions=positions, pad=there.visible_pad, aux={"label": label})
-        device = device_of(model)
-        logits = model(batch.to(device)).float()
-        weights = None if weights is None else to_device(weights, device)
-        each = [
-            cross_entropy(logits, to_device(k, device), weights, label_smoothing=self.smoothing, reduction="none")
-            for k in (label, *([] if other is None else [label[other]]))
-        ]
-        if other is None:
-            return each[0].mean()
-        share = to_device(share, device)
-        return (share * each[0] + (1 - share) * each[1]).mean()
+        return super().loss(model, batch, generator, weights)
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
@@ -268,10 +233,3 @@ class ESC50(Classification):
                 guess = getattr(rivals, name)(data.train, data.test)
                 found[f"accuracy_{name}"] = float(np.mean(guess == label))
         return found
-
-
-def beta(a: float, n: int, generator: torch.Generator) -> Tensor:
-    """n draws from Beta(a, a), none below a half: which of a pair is the greater part does not matter."""
-    state = int(torch.randint(2**31, (), generator=generator))
-    share = torch.from_numpy(np.random.default_rng(state).beta(a, a, n)).float()
-    return share.maximum(1 - share)

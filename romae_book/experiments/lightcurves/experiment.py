@@ -37,6 +37,8 @@ PROTOCOLS = (  # survey, what is tested on, RoMAE's settings there
 )
 METHODS = ("romae", "trees", "minirocket", "sampling", "largest")
 SHOWN = {("trees", "ranks"), ("trees", "shuffled")}  # others than RoMAE that can be given less than all
+HIDDEN = (1 - 0.7, 1 - 0.3)  # share of an object's points that a step of training does not see
+NOISE = 0.5  # added in training, in stated errors
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
 
 
@@ -54,6 +56,7 @@ class LightCurves(Classification):
     axes = 2  # band and time
     tiers = {"best": "own", "quick": "smoke"}
     shaping = frozenset()
+    gone = Classification.gone | {"pretrain_on": "all", "keep_low": 0.3, "keep_high": 0.7, "noise": 0.5, "balance": 0.5}
     variants = frozenset({"survey", "tested_on", "method"})
     campaign = tuple(
         ("best", 5, {"survey": survey, "tested_on": tested_on} | more)
@@ -76,16 +79,8 @@ class LightCurves(Classification):
         "band by band; times and bands alone (RoMAE only: for trees that is the method sampling)",
         choices=("all", "ranks", "shuffled", "times"),
     )
-    pretrain_on: str = setting(
-        "all", "curves of the first stage: all of the survey without labels, or the training set's",
-        choices=("all", "train"),
-    )
     period: bool = setting(False, "tell the model the period that is found without labels, as a number in every token")
     position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
-    keep_low: float = setting(0.3, "least share of points that a step sees", low=0.05, high=1)
-    keep_high: float = setting(0.7, "largest share of points that a step sees", low=0.05, high=1)
-    noise: float = setting(0.5, "noise added in training, in stated errors", low=0, high=10)
-    balance: float = setting(0.5, "classes are weighted by their share to the power of minus this", low=0, high=1)
     most: int = setting(512, "points of an object that are looked at, evenly chosen", low=8)
 
     fast: bool = setting(True, "train in the fast form of the model (`romae_lite.fast`): half the time")
@@ -103,8 +98,6 @@ class LightCurves(Classification):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.keep_low > self.keep_high:
-            raise ValueError(f"keep_low is {self.keep_low}; it must be at most keep_high, {self.keep_high}")
         if self.information != "all" and self.method != "romae" and (self.method, self.information) not in SHOWN:
             raise ValueError(f"information is {self.information!r}; for {self.method} it must be 'all'")
         if self.tested_on == "official" and self.survey not in ("eros1", "spcc"):
@@ -189,10 +182,10 @@ class LightCurves(Classification):
 
     def pretraining_set(self) -> int | None:
         counts = {"eros1": 3641, "asas": 810, "spcc": 21_319, "mallorn": 3043}
-        return counts.get(self.survey) if self.method == "romae" and self.pretrain_on == "all" else None
+        return counts.get(self.survey) if self.method == "romae" else None
 
     def pretrain_data(self, data: Splits, seed: int) -> Tokens:
-        return self.tokens() if self.pretrain_on == "all" else data.train
+        return self.tokens()
 
     # Training -------------------------------------------------------------------------------------------------------
 
@@ -224,13 +217,13 @@ class LightCurves(Classification):
     def thinned(self, batch: Tokens, generator: torch.Generator) -> Tokens:
         """Some of the points of every object, with noise of its stated errors."""
         batch = trim(batch)
-        dropped = hide(batch.real, ratio=(1 - self.keep_high, 1 - self.keep_low), generator=generator)
+        dropped = hide(batch.real, ratio=HIDDEN, generator=generator)
         kept = batch.real & (~dropped | (batch.real.sum(1, keepdim=True) < 8))  # of few points none can be spared
         index = kept.int().argsort(dim=1, descending=True, stable=True)[:, : int(kept.sum(1).max())]  # (B, V)
         values, pad = take(batch.values, index).clone(), ~kept.gather(1, index)
-        if self.noise and self.information != "times":
+        if self.information != "times":
             drawn = torch.randn(values.shape[:2], generator=generator)
-            values[..., 0] += self.noise * values[..., 1].exp() * drawn
+            values[..., 0] += NOISE * values[..., 1].exp() * drawn
         return Tokens(values=values, positions=take(batch.positions, index), pad=pad if pad.any() else None,
                       aux={"label": batch.aux["label"]})
 
@@ -244,9 +237,9 @@ class LightCurves(Classification):
         return super().loss(model, self.thinned(batch, generator), generator, weights)
 
     def class_weights(self, train: Tokens) -> Tensor:
-        """(K,) shares to the power of minus `balance`, 1 in the mean over samples."""
+        """(K,) roots of shares, inverted, 1 in the mean over samples."""
         share = torch.bincount(train.aux["label"].long(), minlength=self.classes).clamp(min=1) / len(train)
-        weights = share ** -self.balance
+        weights = share**-0.5
         return (weights / (share * weights).sum()).float()
 
     def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:

@@ -16,12 +16,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from romae_lite.masking import hide, split, take
-from romae_lite.model import RoMAE, device_of, normalised_loss, reconstruction_loss
+from romae_lite.model import RoMAE, device_of, reconstruction_loss
 from romae_lite.tokens import Tokens, patchify, to_device
 from romae_lite.training import seeded_build
 
 from ..base import Experiment, Splits, numpy_rng, setting
-from ..classification import Classification
+from ..classification import Classification, normalised_loss
 from . import data as pictures
 from . import rivals
 from .absolute import AuthorsAbsolute

@@ -10,10 +10,11 @@ from torch import Tensor
 
 from romae_lite.masking import hide
 from romae_lite.model import RoMAE, predict_hidden
-from romae_lite.tokens import Tokens, unpatchify
+from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
 from ... import figures
+from ..data import unpatchify
 from .experiment import DEVIATION, MEAN, TinyImageNet
 
 RATIOS = (0.5, 0.75, 0.9)
