@@ -376,11 +376,9 @@ def test_speed():
     metrics = {f"share_plain_{part}": share for part, share in zip(parts, (0.5, 0.2, 0.1, 0.1, 0.1), strict=True)}
     bars = speed.step_shares({"tiny": metrics}).axes[0].patches
     assert [bar.get_width() for bar in bars] == pytest.approx([50, 20, 10, 10, 10])
-    assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(100)
     fig = speed.ragged({"stays": {"padded": 1.0, "packed": 3.0, "dense": 4.0}})
     assert [bar.get_width() for bar in fig.axes[0].patches] == [1, 3] and points(fig.axes[0]) == [[(4, 0), (4, 1)]]
     fig = speed.growth([10, 20], {
         "tokens_per_second_10": 5.0, "tokens_per_second_20": 4.0, "memory_mb_10": 0.5, "memory_mb_20": 8.0,
     })
-    assert points(fig.axes[0]) == [[(10, 5), (20, 4)]]
-    assert points(fig.axes[1]) == [[(20, 8)], [(10, 4), (20, 8)]]  # half a megabyte was there before
+    assert [[bar.get_width() for bar in ax.patches] for ax in fig.axes] == [[5, 4], [0.5, 8]]

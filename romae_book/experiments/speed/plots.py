@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.figure import Figure
 
 from ... import figures
@@ -16,23 +15,20 @@ PART_NAMES = {
     "optimiser": "optimiser, clipping",
     "rest": "norms, rotation, copies",
 }
-PART_COLOURS = ("blue", "vermillion", "green", "purple", "grey")
 
 
 @figures.style()
 def step_shares(profiles: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Bars of the shares of a training step's time by kind of operation; profiles: metrics of each size."""
-    fig, ax = plt.subplots(figsize=(5.8, 0.9 + 0.7 * max(1, len(profiles))))
-    for y, metrics in enumerate(profiles.values()):
-        left = 0.0
-        for part, colour in zip([*PARTS, "rest"], PART_COLOURS, strict=True):
-            share = 100 * metrics[f"share_plain_{part}"]
-            label = PART_NAMES[part] if y == 0 else None
-            ax.barh(y, share, left=left, color=figures.COLOURS[colour], label=label)
-            left += share
-    ax.set_yticks(range(len(profiles)), [f"RoMAE-{size}" for size in profiles])
-    ax.set(xlabel="per cent of a training step's time")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2)
+    """Bars of the shares of a training step's time: a panel for each size, a row for each kind of operation."""
+    parts = [*PARTS, "rest"]
+    fig, axes = plt.subplots(1, max(1, len(profiles)), figsize=(5.8, 2.1), sharey=True, squeeze=False)
+    for ax, (size, metrics) in zip(axes[0], profiles.items(), strict=True):
+        shares = [100 * metrics[f"share_plain_{part}"] for part in parts]
+        bars = ax.barh(range(len(parts)), shares, color=figures.COLOURS["blue"])
+        ax.bar_label(bars, fmt="%.0f %%", padding=3)
+        ax.set(title=f"RoMAE-{size}", xlim=(0, 100), xticks=(), ylim=(len(parts) - 0.5, -0.5))
+        ax.set_yticks(range(len(parts)), [PART_NAMES[part] for part in parts])
+        ax.grid(False)
     return fig
 
 
@@ -52,17 +48,16 @@ def ragged(rates: Mapping[str, Mapping[str, float]]) -> Figure:
 
 @figures.style()
 def growth(tokens: Sequence[int], metrics: Mapping[str, float]) -> Figure:
-    """Tokens a second, and memory, of one sample of so many tokens."""
-    blue = figures.COLOURS["blue"]
-    fig, axes = plt.subplots(1, 2, figsize=(5.8, 2.6))
-    rate = [metrics[f"tokens_per_second_{n}"] for n in tokens]
-    axes[0].loglog(tokens, rate, marker="o", color=blue)
-    axes[0].set(xlabel="tokens", ylabel="tokens a second")
-    memory = np.array([metrics[f"memory_mb_{n}"] for n in tokens])
-    own = memory > 1  # less comes from memory that was freed before
-    line = memory[-1] * np.array(tokens) / tokens[-1]
-    axes[1].loglog(np.array(tokens)[own], memory[own], marker="o", color=blue, label="measured")
-    axes[1].loglog(tokens, line, ls=":", color=figures.INK, label="in proportion")
-    axes[1].set(xlabel="tokens", ylabel="MB")
-    axes[1].legend(fontsize=8)
+    """Bars of tokens a second, and of memory, of one sample of so many tokens."""
+    fig, axes = plt.subplots(1, 2, figsize=(5.8, 2.5), sharey=True)
+    rows = range(len(tokens))
+    for ax, key, title in zip(
+        axes, ("tokens_per_second", "memory_mb"), ("tokens a second", "megabytes for a step"), strict=True
+    ):
+        found = [metrics[f"{key}_{n}"] for n in tokens]
+        bars = ax.barh(rows, found, color=figures.COLOURS["blue"])
+        ax.bar_label(bars, [f"{v:,.0f}" for v in found], padding=3)
+        ax.set(title=title, xlim=(0, 1.25 * max(found)), xticks=(), ylim=(len(tokens) - 0.5, -0.5))
+        ax.set_yticks(rows, [f"{n:,} tokens" for n in tokens])
+        ax.grid(False)
     return fig

@@ -1,10 +1,10 @@
 // A masked autoencoder is trained in the page on copies of a curve: chosen, or drawn by the reader.
 function explorable(root, data, kit) {
   const {span, noise, readings: N, steps, shapes, heights: [flattest, tallest]} = data, K = shapes.wave.knots.length,
-    ASKED = 97, REACH = 1.75, WORK = 11, PER_FRAME = 2, COPIES = 4;
+    ASKED = 97, REACH = 1.75, WORK = 11, PER_FRAME = 3, COPIES = 4;
   const state = {curve: "wave", hidden: data.hidden, unit: 1, depth: 1, cls: false, step: 0};
   let knots, model, memory, random, losses, line, levels, runs = {}, running = false, goal = steps, pace = 0,
-    frames = 0, cursor = 8, held = null;
+    frames = 0, cursor = 8, held = null, heights;
   const announce = kit.announcer(root), show = v => v == null ? "–" : v >= 0.1 ? v.toFixed(2) : v.toFixed(3);
 
   // --- curves and their copies ---------------------------------------------------------------------------------------
@@ -103,14 +103,14 @@ function explorable(root, data, kit) {
     pace = performance.now() - begin;
   }
   const error = () => losses.length ? losses.reduce((a, b) => a + b, 0) / losses.length : null;
-  function work() {  // little enough for the page to stay at hand
+  function work() {  // little enough in a frame for the page to stay at hand: every third one draws, the others learn
     if (!running) return;
-    const begin = performance.now();
+    const begin = performance.now(), still = kit.reduced.matches ? 60 : 3;
     let done = 0;
-    do { learn(); done++; } while (state.step < goal && done < PER_FRAME && performance.now() - begin + pace < WORK);
+    if (frames++ % still) do { learn(); done++; } while (state.step < goal && done < PER_FRAME
+      && performance.now() - begin + pace < WORK);
     if (state.step >= goal) running = false;
-    if (!running || !kit.reduced.matches || frames % 20 === 0) update();
-    frames++;
+    if (!done || !running) update();
     if (running) requestAnimationFrame(work);
   }
   function run(on) {
@@ -213,8 +213,9 @@ function explorable(root, data, kit) {
     drawAnswer();
   }
   function drawAnswer() {
-    if (!wide) return;
     const at = even(ASKED, span), said = answers(parts(seen()), at);
+    heights = [...said];
+    if (!wide) return;
     kit.set(filled, {d: kit.path(at.map((t, i) => [x(t), y(kit.clamp(said[i], -REACH, REACH))]))});
   }
   // A stroke over the plot is the curve from where it begins to where it is.
@@ -301,10 +302,9 @@ function explorable(root, data, kit) {
     if (!running) announce(state.hidden ? `After ${state.step} steps the error is ${show(error())}; straight lines `
       + `have ${show(levels.lines)}, the best possible ${show(levels.best)}.`
       : "Nothing is hidden: it learns nothing.");
-    const said = answers(parts(seen()), own.t.slice(0, 6));
     kit.state({...state, busy: running, error: error()?.toPrecision(4) ?? null, weights: trainer.count(model),
       levels: levels && Object.fromEntries(Object.entries(levels).map(([name, v]) => [name, v.toPrecision(4)])),
-      runs: Object.keys(runs), cursor, answers: [...said].map(v => v.toFixed(4))});
+      runs: Object.keys(runs), cursor, answers: heights.filter((_, i) => i % 12 === 0).map(v => v.toFixed(4))});
   }
   knots = shapes.wave.knots;
   fresh(true);

@@ -2,12 +2,13 @@
 function explorable(root, data, kit) {
   const model = romae.load(data.model), side = data.patch, columns = data.time.length, rows = data.pitch.length;
   const SILENT = -99;  // of what is hidden: below every energy
+  const PALE = -0.7, DARK = 2.6;  // energies that are drawn as nothing, and as full ink
   const T = columns * side, F = rows * side, [low, high] = data.range, announce = kit.announcer(root);
   const sounds = data.sounds.map(({label, energy}) =>
     ({label, energy: Float64Array.from(atob(energy), c => low + (high - low) * c.charCodeAt(0) / 255)}));
   const positions = data.time.flatMap(t => data.pitch.map(p => [t, p]));
   const limit = {time: columns, pitch: rows};
-  let k = 0, axis = "time", [begin, end] = data.span, shown = null, mse, reference;
+  let k = data.first, axis = "time", [begin, end] = data.span, shown = null, mse, reference;
 
   // --- what is hidden, and what comes back ---------------------------------------------------------------------------
   const gone = (t, f) => { const at = Math.floor((axis === "time" ? t : f) / side); return at >= begin && at < end; };
@@ -91,7 +92,9 @@ function explorable(root, data, kit) {
       {width: T, height: F, role: "img", "aria-label": `${title}: time to the right, pitch upwards`});
     const button = kit.button("▶ listen", {class: "romae-button", "data-play": name,
       "aria-label": `Listen to ${title}`}, () => play(name));
-    return {name, canvas, button, node: kit.el("div", {}, kit.el("p", {class: "romae-faint"}, title), canvas, button)};
+    const hole = kit.el("div", {class: "so-hole"});
+    return {name, canvas, hole, button, node: kit.el("div", {}, kit.el("p", {class: "romae-faint"}, title),
+      kit.el("div", {class: "so-frame"}, canvas, hole), button)};
   });
   const choice = kit.select({label: "Sound", options: sounds.map(({label}, i) => [i, label]), value: k, change: v => {
     k = +v;
@@ -133,29 +136,21 @@ function explorable(root, data, kit) {
 
   // --- pictures ------------------------------------------------------------------------------------------------------
   function paint() {
-    const [r, g, b] = ink(root), [br, bg, bb] = ink(root, "--romae-blue");
-    for (const {name, canvas} of views) {
+    const pixel = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+    pixel.fillStyle = getComputedStyle(root).color;
+    pixel.fillRect(0, 0, 1, 1);
+    const [r, g, b] = pixel.getImageData(0, 0, 1, 1).data, share = v => `${100 * v / limit[axis]}%`;
+    for (const {name, canvas, hole} of views) {
       const context = canvas.getContext("2d"), image = context.createImageData(T, F), energy = shown[name];
       for (let t = 0; t < T; t++) for (let f = 0; f < F; f++) {
-        const j = 4 * ((F - 1 - f) * T + t), e = energy[t * F + f], dark = kit.clamp((e - low) / (high - low), 0, 1);
-        const other = name === "filled" && gone(t, f);
-        [image.data[j], image.data[j + 1], image.data[j + 2], image.data[j + 3]] = other ? [br, bg, bb, 255 * dark]
-          : [r, g, b, 255 * dark];
+        const j = 4 * ((F - 1 - f) * T + t);
+        image.data.set([r, g, b, 255 * kit.clamp((energy[t * F + f] - PALE) / (DARK - PALE), 0, 1)], j);
       }
       context.putImageData(image, 0, 0);
-      if (name === "whole") continue;
-      context.strokeStyle = `rgb(${br},${bg},${bb})`;
-      const [x, y, w, h] = axis === "time" ? [begin * side, 0, (end - begin) * side, F] : [0, F - end * side, T,
-        (end - begin) * side];
-      context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
+      hole.className = `so-hole so-${axis}`;
+      hole.style.cssText = axis === "time" ? `left:${share(begin)};width:${share(end - begin)}`
+        : `bottom:${share(begin)};height:${share(end - begin)}`;
     }
-  }
-  function ink(node, variable) {
-    const pixel = document.createElement("canvas").getContext("2d", {willReadFrequently: true}),
-      style = getComputedStyle(node);
-    pixel.fillStyle = variable ? style.getPropertyValue(variable) : style.color;
-    pixel.fillRect(0, 0, 1, 1);
-    return [...pixel.getImageData(0, 0, 1, 1).data];
   }
   new MutationObserver(paint).observe(root.closest(".romae-explorable"),
     {attributes: true, attributeFilter: ["data-scheme"]});

@@ -18,7 +18,8 @@ from ..explorable import Explorable, figure
 from ..weights import packed
 
 LOWEST, HIGHEST = -2.0, 4.0  # standardised energies; travel as 0 to 255
-SPAN = (3, 5)  # columns of patches that are hidden at first, from and to
+SPAN = (2, 4)  # columns of patches that are hidden at first, from and to
+FIRST = "harmonic tone"  # the sound that is shown first, where there is one: what is hidden can be known from the rest
 
 
 def payload(model: RoMAE, test: Tokens, labels: Sequence[str], level: tuple[float, float]) -> dict:
@@ -36,6 +37,7 @@ def payload(model: RoMAE, test: Tokens, labels: Sequence[str], level: tuple[floa
         ],
         "range": [LOWEST, HIGHEST], "level": [round(x, 6) for x in level], "patch": PATCH, "hop": HOP, "rate": RATE,
         "hz": centres().round(2).tolist(), "span": list(SPAN),
+        "first": labels.index(FIRST) if FIRST in labels else 0,
     }
 
 
@@ -52,7 +54,7 @@ def explorable(
         height=230,
         title="Hide a part of a sound, and listen",
         caption="Choose a sound, and whether a stretch of time or a band of pitch is hidden; move its two ends. Time "
-        "runs to the right, pitch upwards, and what stands out is loud; the frame marks what was hidden. All players "
+        "runs to the right, pitch upwards, and what stands out is loud; the bracket marks what was hidden. All players "
         "play pictures: one unsteady sine for each band, as loud as the band is there. So the last one is as good as a "
         f"picture can sound, and is not the sound itself. The model runs in this page. {note}".rstrip(),
     )

@@ -1,9 +1,8 @@
-"""What a training run costs: choose a size, tokens, batch, data and a machine; see time, memory and money.
+"""What the length of a sample costs: attention's share of the work, the time, and what twice as long takes.
 
-Time is the arithmetic of the matrix products (`work.products`, three times for a step) divided by the rate that a
-training step was *measured* to reach on that machine (records of measure=roofline). Memory is counted, not measured:
-weights with their gradients and two moments of AdamW, and what each block keeps of every token for the backward pass.
-The price of an hour is the reader's.
+Work is the arithmetic of the matrix products (`work.products`, three times for a step). Time is that, divided by the
+rate that a training step was *measured* to reach (records of measure=roofline): of the size itself, or of the measured
+one that is nearest to it.
 """
 
 import math
@@ -18,6 +17,7 @@ from ..explorable import Explorable, figure, not_recorded
 HIDDEN = 0.75
 PATCH, AXES = 2, 2  # a token of a light curve: flux and its error, at band and time
 NAMES = ("tiny-shallow", "tiny", "small", "base")
+SHORT = 300  # readings; on shorter samples a step is not mostly products
 COMMAND = "python -m romae_lite run speed --preset cpu --seeds 0 --set measure=roofline"
 
 
@@ -33,50 +33,73 @@ def sizes() -> list[dict]:
     return found
 
 
-def machines(records: list[Record]) -> list[dict]:
-    """What was measured: a line for each device, precision and measured size."""
-    return [
-        {
-            "name": f"{r.device}, {r.precision}",
-            "size": r.config["encoder"],
-            "gflops": r.metrics["gflops_step"],
-            "achievable": r.metrics["gflops_achievable"],
-        }
+def rates(records: list[Record]) -> dict[str, float]:
+    """What a training step was measured to reach on one core, in 1e9 operations a second, by size."""
+    return {
+        r.config["encoder"]: r.metrics["gflops_step"]
         for r in records
-        if r.config["measure"] == "roofline" and r.tier != "smoke"
-    ]
+        if (r.config["measure"], r.config["machine"]) == ("roofline", "cpu") and r.tier != "smoke"
+    }
 
 
-def gflop(size: dict, tokens: int) -> float:
-    """Of the forward pass of one sample, as `work.products` counts."""
+def lengths(records: list[Record]) -> tuple[str, dict[int, float]]:
+    """A size, and the tokens a second that its training steps were measured to reach at each length."""
+    for r in records:
+        if r.config["measure"] == "length" and r.tier != "smoke":
+            start = "tokens_per_second_"
+            return r.config["encoder"], {int(k[len(start):]): v for k, v in r.metrics.items() if k.startswith(start)}
+    return "", {}
+
+
+def work(size: dict, tokens: int) -> tuple[float, float]:
+    """Billions of operations of the forward pass of one sample, as `work.products` counts, and those of attention."""
     hidden = max(1, min(tokens - 1, math.ceil(HIDDEN * tokens)))
-    seen, total = tokens - hidden, 0.0
+    seen, pairs, rest = tokens - hidden, 0.0, 0.0
     for stack, n in ((size["encoder"], seen), (size["decoder"], tokens)):
-        weights = 4 * stack["dim"] ** 2 + 2 * stack["dim"] * stack["ff"]
-        total += stack["depth"] * (2 * n * weights + 4 * n * n * stack["dim"])
-    total += 2 * seen * size["encoder"]["dim"] * size["decoder"]["dim"]
-    return (total + 2 * PATCH * (seen * size["encoder"]["dim"] + hidden * size["decoder"]["dim"])) / 1e9
+        pairs += stack["depth"] * 4 * n * n * stack["dim"]
+        rest += stack["depth"] * 2 * n * (4 * stack["dim"] ** 2 + 2 * stack["dim"] * stack["ff"])
+    rest += 2 * seen * size["encoder"]["dim"] * size["decoder"]["dim"]
+    rest += 2 * PATCH * (seen * size["encoder"]["dim"] + hidden * size["decoder"]["dim"])
+    return (pairs + rest) / 1e9, pairs / 1e9
 
 
-def hours(size: dict, tokens: int, samples: float, epochs: float, gflops: float) -> float:
-    return 3 * gflop(size, tokens) * samples * epochs / gflops / 3600
+def seconds(size: dict, tokens: int) -> float:
+    """Of a training step, for each sample."""
+    return 3 * work(size, tokens)[0] / size["gflops"]
+
+
+def check(found: list[dict], size: str, measured: dict[int, float]) -> str:
+    """How far the arithmetic is from what was measured, in a sentence."""
+    chosen = [s for s in found if s["name"] == size]
+    near = [rate / n * seconds(s, n) for s in chosen for n, rate in measured.items() if n >= SHORT]
+    if not near:
+        return ""
+    return (
+        f"The check: on samples of {SHORT:,} to {max(measured):,} readings we measured {min(near):.2f} to "
+        f"{max(near):.2f} times the speed that is computed here for {size}."
+    )
 
 
 @figure("cost")
-def explorable(found: list[dict] | None = None) -> Explorable:
-    """found: machines as `machines` makes them; by default those of the records."""
-    title = "What does a training run cost?"
-    if found is None:
-        found = machines(list(load_all(experiment="speed").records))
-    if not found:
+def explorable(records: list[Record] | None = None) -> Explorable:
+    """records: of the experiment on speed; by default those that the book has."""
+    title = "What does length cost?"
+    if records is None:
+        records = list(load_all(experiment="speed").records)
+    measured, found = rates(records), sizes()
+    if not measured:
         return not_recorded("cost", title, COMMAND)
+    weights = {s["name"]: s["parameters"] for s in found}
+    for s in found:
+        nearest = min(measured, key=lambda name: abs(math.log(weights[name] / s["parameters"])))
+        s |= {"gflops": measured[nearest], "of": nearest}
     return Explorable(
         name="cost",
-        data={"sizes": sizes(), "machines": found, "hidden": HIDDEN, "patch": PATCH},
-        height=250,
+        data={"sizes": found, "hidden": HIDDEN, "patch": PATCH},
         title=title,
-        caption="Pre-training with 75 % of the tokens hidden. Time: matrix products, divided by the rate that a "
-        "training step was measured to reach on the machine, with the measured size that is named. So it is an "
-        "estimate, and a hopeful one for small models on a fast device, which wait for their launches. Memory is "
-        "counted, not measured. The price of an hour is yours to set.",
+        caption="Pre-training with 75 % of the readings hidden, on one core of a CPU. Bars: the work of a step, of "
+        "which blue is attention, where every reading meets every other; grey is what is done for each reading alone. "
+        "Time: the work, divided by the rate that a training step was measured to reach; for "
+        f"{' and '.join(s['name'] for s in found if s['of'] != s['name'])} that of the nearest measured size. "
+        f"{check(found, *lengths(records))}".rstrip(),
     )
