@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -676,6 +677,19 @@ def test_pairs_are_read_as_tables_are():
     np.testing.assert_array_equal(*(model.predict(at=when[3:5].astype(f"datetime64[{u}]")) for u in ("D", "us")))
     with pytest.raises(TypeError, match="at are numbers; those of the data are dates"):
         model.predict(at=[1.5])
+
+
+def test_a_scale_is_for_tokens_that_have_none(fitted):
+    """As people write it who hold the pair of `from_table`; the tokens' own counts."""
+    model, tokens, scale = fitted
+    bare, asked = replace(tokens, scale=None), {"at": AT, "id": scale.ids[0], "channel": "T"}
+    want = model.predict(tokens, **asked)
+    np.testing.assert_array_equal(model.predict(tokens, scale, **asked), want)
+    np.testing.assert_array_equal(model.predict(bare, scale, **asked), want)
+    again = Interpolator(**QUICK).fit(bare, scale)
+    np.testing.assert_allclose(again.predict(**asked), model.predict(**asked))
+    with pytest.raises(TypeError, match="a scale belongs to tokens"):
+        model.predict([(AT, AT)], scale, at=AT)
 
 
 def test_a_subset_knows_its_scale(fitted):

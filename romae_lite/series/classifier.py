@@ -123,7 +123,9 @@ class Classifier(ClassifierMixin, Estimator):
         self.steps, self.lr, self.batch, self.folds = steps, lr, batch, folds
         self.seed, self.device, self.verbose = seed, device, verbose
 
-    def fit(self, X, y=None, *, static=None, groups=None) -> "Classifier":
+    def fit(
+        self, X, y=None, scale: Scale | None = None, *, static=None, groups=None
+    ) -> "Classifier":
         """Learn from series, some or all of which have a class.
 
         Parameters
@@ -134,6 +136,8 @@ class Classifier(ClassifierMixin, Estimator):
             UserWarning if that loses other values.
         y : array_like, (n,), optional
             Classes, None or NaN where unknown. None altogether: those of the table.
+        scale : Scale, optional
+            That of tokens which carry none. Those of `from_table` do.
         static : mapping of columns, data frame or array (n, S), optional
             What does not change with time, such as age or site: numbers or text. None:
             the columns `static` of `from_table`.
@@ -157,7 +161,9 @@ class Classifier(ClassifierMixin, Estimator):
         """
         began = time.monotonic()
         self._begin()
-        series, given = read_series(X)
+        if isinstance(y, Scale):
+            raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
+        series, given = read_series(X, scale)
         known, names = self._classes(X, y, len(series))
         self.classes_, code = np.unique(names[known], return_inverse=True)
         if len(self.classes_) < 2:
@@ -180,13 +186,13 @@ class Classifier(ClassifierMixin, Estimator):
             print(self.summary())
         return self
 
-    def predict_proba(self, X, *, static=None) -> np.ndarray:
+    def predict_proba(self, X, scale: Scale | None = None, *, static=None):
         """Return the probability of each class, the classes' shares taken to the power
         that cross-validation chose: below 0 it raises the rare ones.
 
         Parameters
         ----------
-        X, static
+        X, scale, static
             Series, as in `fit`.
 
         Returns
@@ -195,7 +201,7 @@ class Classifier(ClassifierMixin, Estimator):
             In the order of `classes_`.
         """
         check_is_fitted(self, "report_")
-        series, given = read_series(X)
+        series, given = read_series(X, scale)
         fixed = self._fixed(X, static, len(series))
         series = self.scale_.convert(series, given)
         facts = np.hstack((*statistics(series, len(self.scale_.channels)), fixed))
@@ -206,12 +212,12 @@ class Classifier(ClassifierMixin, Estimator):
         found = found * np.array(self.prior_)
         return found / found.sum(1, keepdims=True)
 
-    def predict(self, X, *, static=None) -> np.ndarray:
-        """Return the most probable class of each series, (n,); X, static as in fit."""
-        best = self.predict_proba(X, static=static).argmax(1)  # or NotFittedError
+    def predict(self, X, scale: Scale | None = None, *, static=None) -> np.ndarray:
+        """Return the most probable class of each series, (n,); the rest as in `fit`."""
+        best = self.predict_proba(X, scale, static=static).argmax(1)
         return self.classes_[best]
 
-    def score(self, X, y=None, *, static=None) -> float:
+    def score(self, X, y=None, scale: Scale | None = None, *, static=None) -> float:
         """Return the accuracy over the series whose class is known; arguments as in
         `fit`. ValueError if none is known, or none is one of the model's."""
         check_is_fitted(self, "report_")
@@ -223,7 +229,7 @@ class Classifier(ClassifierMixin, Estimator):
             first = ", ".join(map(repr, np.unique(names[known])[:3].tolist()))
             mine = ", ".join(map(repr, self.classes_[:3].tolist()))
             raise ValueError(f"y holds {first}; the classes of the model are {mine}")
-        found = self.predict(X, static=static)
+        found = self.predict(X, scale, static=static)
         return float((found[known] == names[known]).mean())
 
     def summary(self) -> str:

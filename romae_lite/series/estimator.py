@@ -150,20 +150,25 @@ def foresee(*jobs: tuple[Callable, float]) -> str:
 # Input ------------------------------------------------------------------------
 
 
-def read_series(X: Any) -> tuple[Series, Scale]:
-    """Return series and their scale: of tokens theirs; of those that have none, of a
-    list of pairs (times, values), or of an array (n, T) of evenly spaced values, one in
-    which numbers are what they are (`plain_scale`)."""
-    return _from_tokens(X.to("cpu")) if isinstance(X, Tokens) else _from_pairs(X)
+def read_series(X: Any, scale: Scale | None = None) -> tuple[Series, Scale]:
+    """Return series and their scale: of tokens theirs, or if they have none the given;
+    without any, of a list of pairs (times, values), or of an array (n, T) of evenly
+    spaced values, one in which numbers are what they are (`plain_scale`)."""
+    checks.kind("scale", scale, Scale | None)
+    if isinstance(X, Tokens):
+        return _from_tokens(X.to("cpu"), scale if X.scale is None else X.scale)
+    if scale is not None:
+        raise TypeError(f"X is a {type(X).__name__}; a scale belongs to tokens")
+    return _from_pairs(X)
 
 
-def _from_tokens(X: Tokens) -> tuple[Series, Scale]:
+def _from_tokens(X: Tokens, scale: Scale | None) -> tuple[Series, Scale]:
     axes, number = X.positions.shape[-1], X.positions[..., 1:][X.real]
     if axes > 2:
         raise ValueError(f"X has positions of {axes} axes; series have 1 or 2")
     if ((number < 0) | (number != number.floor())).any():
         raise ValueError("X has a second axis that holds no numbers of channels")
-    channels, scale = 1 + int(channel_of(X.positions).max()), X.scale
+    channels = 1 + int(channel_of(X.positions).max())
     if scale is None:
         scale = plain_scale(len(X), channels, X.values.shape[-1], None)
     elif (known := len(scale.channels)) < channels:

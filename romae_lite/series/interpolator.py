@@ -63,7 +63,7 @@ class Interpolator(Estimator):
     def __init__(self, *, steps=300, seed=0, verbose=True):
         self.steps, self.seed, self.verbose = steps, seed, verbose
 
-    def fit(self, X, y: None = None) -> "Interpolator":
+    def fit(self, X, scale: Scale | None = None) -> "Interpolator":
         """Tune the filler, and learn whom to believe.
 
         Parameters
@@ -71,8 +71,8 @@ class Interpolator(Estimator):
         X : Tokens or list of pairs (times, values)
             Tokens as `from_table` makes them, or pairs of numbers or dates (N,) and
             numbers (N,), NaN for gaps.
-        y : None
-            By scikit-learn's convention: gaps have no labels.
+        scale : Scale, optional
+            That of tokens which carry none. Those of `from_table` do.
 
         Returns
         -------
@@ -84,9 +84,7 @@ class Interpolator(Estimator):
             If no series has three values.
         """
         self._begin()
-        if y is not None:
-            raise TypeError("y is given; gaps have no labels, tokens carry their scale")
-        series, given = read(X)
+        series, given = read(X, scale)
         scale = fitted_scale(series, given)
         return self.fit_curves(curves_of(series, given, scale, X), scale, given)
 
@@ -116,12 +114,15 @@ class Interpolator(Estimator):
             print(self.summary())
         return self
 
-    def predict(self, X=None, *, at, channel: str | None = None, id=None):
+    def predict(
+        self, X=None, scale: Scale | None = None, *, at, channel: str | None = None,
+        id=None,
+    ):
         """Estimate what would be measured at any times, in the data's own units.
 
         Parameters
         ----------
-        X
+        X, scale
             Series to fill, as in `fit`. None: those of the fit.
         at : array_like, (M,), or list of B of these
             Times, the same for every series or an array for each; dates where the data
@@ -149,7 +150,7 @@ class Interpolator(Estimator):
         """
         check_is_fitted(self, "report_")
         if X is not None:
-            series, given = read(X)
+            series, given = read(X, scale)
             curves = curves_of(series, given, self.scale_, X)
         elif self._data is None:
             raise ValueError("X is None, but a saved model carries no series")
@@ -249,11 +250,11 @@ class Interpolator(Estimator):
         return INPUTS
 
 
-def read(X: Any) -> tuple[Series, Scale]:
+def read(X: Any, scale: Scale | None) -> tuple[Series, Scale]:
     if hasattr(X, "columns"):  # its rows would be taken for series
         name = type(X).__name__
         raise TypeError(f"X is a {name}; `from_table` makes tokens of it")
-    return read_series(X)
+    return read_series(X, scale)
 
 
 def curves_of(series: Series, given: Scale, scale: Scale, X: Any = None) -> list[Curve]:
