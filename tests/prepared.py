@@ -1,4 +1,4 @@
-"""What every data script keeps: nothing half made, nothing done twice, a damaged result made again."""
+"""What every data script keeps: nothing half made, nothing done twice, a damaged result made again, faults named."""
 
 from pathlib import Path
 
@@ -28,3 +28,11 @@ def prepares_once(main, source: Path, result: Path, capsys, *words: str, later: 
     assert "nothing to do" in capsys.readouterr().out
     result.write_bytes(b"PK\x03\x04")
     assert run(source) == 0 and "again" in capsys.readouterr().out
+
+
+def refused(script, source: Path, out: Path, capsys, *words: str) -> str:
+    """What a script says that ends with an error; the folder of results is as it was."""
+    before = sorted(out.rglob("*"))
+    assert script.main([*words, "--source", str(source), "--out", str(out)]) == 1
+    assert sorted(out.rglob("*")) == before
+    return capsys.readouterr().err

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from prepared import refused
 
 from romae_book.experiments.elasticc import data as sky
 from romae_book.experiments.elasticc.data import BANDS, CLASSES, DETECTED, TAXONOMY, TRIGGER
@@ -150,8 +151,7 @@ def test_given_partition_is_used(script, archive, tmp_path, capsys):
     curves, splits = sky.load(tmp_path / "out" / sky.PREPARED)
     assert {(number, name) for name in splits for number in curves.ids[splits[name]].tolist()} == set(rows)
     file.write_text(as_csv([*rows, (999, "test")]))
-    assert run(script, source, tmp_path / "other", "--partition", str(file)) == 1
-    assert "object 999" in capsys.readouterr().err and not (tmp_path / "other" / sky.PREPARED).exists()
+    assert "object 999" in refused(script, source, tmp_path / "other", capsys, "--partition", str(file))
     assert run(script, source, tmp_path / "other", "--partition", str(file), "--skip-bad") == 0
     file.write_text(as_csv([(number + 50, name) if name == "test" else (number, name) for number, name in rows]))
     assert run(script, source, tmp_path / "never", "--partition", str(file), "--skip-bad") == 1
@@ -182,8 +182,7 @@ GOOD = partition(range(30))  # 0 and 6 are for the test, 1 and 2 are not
 def test_bad_partitions_are_refused_before_the_archive_is_read(script, tmp_path, capsys, content, message):
     file = tmp_path / "partitions.csv"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert run(script, tmp_path / "nowhere", tmp_path / "out", "--partition", str(file)) == 1
-    said = capsys.readouterr().err
+    said = refused(script, tmp_path / "nowhere", tmp_path / "out", capsys, "--partition", str(file))
     assert message in said and str(file) in said and "nowhere" not in said
 
 
@@ -310,17 +309,14 @@ def test_damaged_files_are_named_and_can_be_skipped(script, archive, tmp_path, c
         copy = path.read_bytes()
         damage(path)
         out = tmp_path / f"out{i}"
-        assert run(script, source, out) == 1
-        assert path.name in capsys.readouterr().err
-        assert not out.exists() or not any(out.iterdir()), "something half-written is left"
+        assert path.name in refused(script, source, out, capsys)
         assert run(script, source, out, "--skip-bad") == 0
         assert path.name in capsys.readouterr().err
         curves, _ = sky.load(out / sky.PREPARED)
         assert len(curves) == len(truth) - MODELS["SNIa-SALT2"]
         path.write_bytes(copy)
     packed.unlink()
-    assert run(script, source, tmp_path / "gone") == 1
-    assert "is missing" in capsys.readouterr().err
+    assert "is missing" in refused(script, source, tmp_path / "gone", capsys)
 
 
 @pytest.mark.parametrize(
@@ -335,8 +331,7 @@ def test_damaged_files_are_named_and_can_be_skipped(script, archive, tmp_path, c
 def test_garbled_heads_name_the_object(script, tmp_path, capsys, changes, message):
     folder = tmp_path / "a" / "ELASTICC_TRAIN_TDE"
     written(folder, "T_NONIaMODEL0-0001", [5, 6], packed=False, **changes)
-    assert run(script, tmp_path / "a", tmp_path / "out") == 1
-    said = capsys.readouterr().err
+    said = refused(script, tmp_path / "a", tmp_path / "out", capsys)
     assert message in said and "object" in said and "T_NONIaMODEL0-0001_PHOT.FITS" in said
 
 
@@ -357,8 +352,7 @@ def test_pointers_that_miss_the_end_of_a_light_curve(script, tmp_path, capsys, p
         file[1].data["PTROBS_MIN"][place] += first
         file[1].data["PTROBS_MAX"][place] += last
         file[1].data["NOBS"][place] += last - first
-    assert run(script, folder.parent, tmp_path / "out") == 1
-    said = capsys.readouterr().err
+    said = refused(script, folder.parent, tmp_path / "out", capsys)
     assert message in said and f"object {51 + place}" in said and "T_NONIaMODEL0-0001_PHOT.FITS" in said
     assert run(script, folder.parent, tmp_path / "out", "--skip-bad") == 0
     assert sky.load(tmp_path / "out" / sky.PREPARED)[0].ids.tolist() == left
@@ -369,8 +363,7 @@ def test_a_table_cut_off_after_a_light_curve(script, tmp_path, capsys):
     rows = sum(len(part) for part in written(folder, "T_NONIaMODEL0-0001", [51, 52], packed=False).values())
     with fits.open(folder / "T_NONIaMODEL0-0001_PHOT.FITS", mode="update", memmap=False) as file:
         file[1].data = file[1].data[:-1]
-    assert run(script, folder.parent, tmp_path / "out") == 1
-    assert f"object 52: row {rows + 2}, after its last" in capsys.readouterr().err
+    assert f"object 52: row {rows + 2}, after its last" in refused(script, folder.parent, tmp_path / "out", capsys)
 
 
 @pytest.mark.parametrize("ends", [True, False])
@@ -383,8 +376,7 @@ def test_two_objects_that_share_rows(script, tmp_path, capsys, ends):
     with fits.open(folder / "T_NONIaMODEL0-0001_HEAD.FITS", mode="update", memmap=False) as file:
         for name in ("PTROBS_MIN", "PTROBS_MAX", "NOBS"):
             file[1].data[name][1] = file[1].data[name][0]
-    assert run(script, folder.parent, tmp_path / "out", "--force") == 1
-    said = capsys.readouterr().err
+    said = refused(script, folder.parent, tmp_path / "out", capsys, "--force")
     assert "object 51" in said and f"rows 1 to {len(truth[51])}, and so does another object" in said
     assert run(script, folder.parent, tmp_path / "out", "--force", "--skip-bad") == 0  # nobody knows whose they are
     assert sky.load(tmp_path / "out" / sky.PREPARED)[0].ids.tolist() == [53]
@@ -403,8 +395,7 @@ def test_times_in_float32_are_refused(script, tmp_path, capsys):
 def test_ids_too_long_for_the_result_are_refused(script, tmp_path, capsys):
     folder = tmp_path / "a" / "ELASTICC_TRAIN_Cepheid"
     written(folder, "C_NONIaMODEL0-0001", [9 * 10**15, 52])  # 1000000 goes before them
-    assert run(script, folder.parent, tmp_path / "out") == 1
-    said = capsys.readouterr().err
+    said = refused(script, folder.parent, tmp_path / "out", capsys)
     assert f"object {9 * 10**15}: SNID is '1000000{9 * 10**15}'" in said and "below 2**63" in said
     assert run(script, folder.parent, tmp_path / "out", "--skip-bad") == 0
     assert sky.load(tmp_path / "out" / sky.PREPARED)[0].ids.tolist() == [100000052]
@@ -419,8 +410,7 @@ def test_bad_values_name_the_object(script, tmp_path, capsys):
         path = folder / "T_NONIaMODEL0-0001_PHOT.FITS"
         with fits.open(path, mode="update", memmap=False) as file:
             file[1].data[column][1] = value
-        assert run(script, folder.parent, tmp_path / "out") == 1
-        said = capsys.readouterr().err
+        said = refused(script, folder.parent, tmp_path / "out", capsys)
         assert message in said and "object 51" in said
         assert run(script, folder.parent, tmp_path / f"out{i}", "--skip-bad") == 0
         assert sky.load(tmp_path / f"out{i}" / sky.PREPARED)[0].ids.tolist() == [52]
@@ -429,21 +419,18 @@ def test_bad_values_name_the_object(script, tmp_path, capsys):
 def test_missing_columns_unknown_models_and_ids_twice(script, tmp_path, capsys):
     odd = tmp_path / "odd" / "ELASTICC_TRAIN_Unicorn"
     written(odd, "U_NONIaMODEL0-0001", [1])
-    assert run(script, odd.parent, tmp_path / "out") == 1
-    assert "'Unicorn' is no model" in capsys.readouterr().err
+    assert "'Unicorn' is no model" in refused(script, odd.parent, tmp_path / "out", capsys)
     assert run(script, odd.parent, tmp_path / "out", "--model", "TDE") == 0
     twice = tmp_path / "twice" / "ELASTICC_TRAIN_TDE"
     written(twice, "A_NONIaMODEL0-0001", [1, 2])
     written(twice, "B_NONIaMODEL0-0001", [2, 3])
-    assert run(script, twice.parent, tmp_path / "never") == 1
-    assert "object 2 is there twice" in capsys.readouterr().err
+    assert "object 2 is there twice" in refused(script, twice.parent, tmp_path / "never", capsys)
     lacking = tmp_path / "lacking" / "ELASTICC_TRAIN_TDE"
     written(lacking, "A_NONIaMODEL0-0001", [1], packed=False)
     path = lacking / "A_NONIaMODEL0-0001_PHOT.FITS"
     table = fits.BinTableHDU.from_columns([fits.Column("MJD", "D", array=[60_000.0])])
     fits.HDUList([fits.PrimaryHDU(), table]).writeto(path, overwrite=True)
-    assert run(script, lacking.parent, tmp_path / "never") == 1
-    assert "lacks the columns BAND, FLUXCAL" in capsys.readouterr().err
+    assert "lacks the columns BAND, FLUXCAL" in refused(script, lacking.parent, tmp_path / "never", capsys)
     assert run(script, tmp_path / "nowhere", tmp_path / "never") == 1
 
 

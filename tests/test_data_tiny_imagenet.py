@@ -7,7 +7,7 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 import pytest
 from PIL import Image
-from prepared import prepares_once
+from prepared import prepares_once, refused
 
 from romae_book.experiments.data import DataError, NotHere
 from romae_book.experiments.tiny_imagenet import data
@@ -195,8 +195,7 @@ def test_members_that_play_tricks(script, tmp_path, capsys):
     check(data.load(out))
     assert {p.name for p in tmp_path.rglob("*")} == {"zip", data.ARCHIVE, "deep", "out", data.PREPARED}
     archive(source, extra=[(IMAGE, jpeg(1, 2))])
-    assert script.main(["--source", str(source), "--out", str(out), "--force"]) == 1
-    assert f"member {IMAGE!r} is there twice" in capsys.readouterr().err
+    assert f"member {IMAGE!r} is there twice" in refused(script, source, out, capsys, "--force")
 
 
 PARTS = {
@@ -216,8 +215,7 @@ def test_faults_of_parts_are_named(script, tmp_path, capsys, fault):
     source = npz(tmp_path / "npz", **({"val": changes} if changes else {}))
     if changes is None:
         (source / "val.npz").write_bytes(cut((source / "val.npz").read_bytes()))
-    assert script.main(["--source", str(source), "--out", str(tmp_path / "out")]) == 1
-    assert words in capsys.readouterr().err and not (tmp_path / "out").exists()
+    assert words in refused(script, source, tmp_path / "out", capsys)
 
 
 def test_a_picture_in_two_parts_is_found(script, tmp_path, capsys):

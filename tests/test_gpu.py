@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -87,41 +88,55 @@ for name, changes in json.loads(sys.argv[1]).items():
 """
 
 
-def test_no_training_step_waits_for_the_gpu():
-    spirals = {"epochs": 1, "n_train": 32, "encoder": "16x2x1x16", "decoder": "16x2x1x16", "optimizer": "muon"}
-    done = python("-c", STEPS, json.dumps(SMALL | {"spirals": spirals}))
-    assert done.returncode == 0, done.stderr[-2000:]
-
-
 # One of each family in every run, the others weekly: one network; two axes and a prepared data set; two stages of
 # training; pictures, on the other device and in 16 bit.
 EVERY_TIME = ("position", "physionet", "uea")
 
 
 @pytest.mark.parametrize(
-    "experiment, kind, precision",
-    [
-        *(pytest.param(name, "mps", "fp32", marks=[] if name in EVERY_TIME else pytest.mark.weekly) for name in SMALL),
-        ("pendulum", "cuda", "auto"),
-    ],
+    "names", [("spirals", *EVERY_TIME), pytest.param(tuple(SMALL), marks=pytest.mark.weekly)], ids=["some", "all"]
 )
-def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, experiment, kind, precision):
-    """From data to record, and it starts in the numbers of a CPU."""
+def test_no_training_step_waits_for_the_gpu(names):
+    spirals = {"epochs": 1, "n_train": 32, "encoder": "16x2x1x16", "decoder": "16x2x1x16", "optimizer": "muon"}
+    settings = SMALL | {"spirals": spirals}
+    done = python("-c", STEPS, json.dumps({name: settings[name] for name in names}))
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+RUNS = """
+import json, sys
+import pretend_gpu
+
+pretend_gpu.install(sys.argv[1])
+from romae_book.cli.commands import main
+
+for words in json.loads(sys.argv[2]):
+    assert main(["run", *words]) == 0
+"""
+
+
+@pytest.mark.parametrize(
+    "names, kind, precision",
+    [(EVERY_TIME, "mps", "fp32"), (("pendulum",), "cuda", "auto"),
+     *(pytest.param((name,), "mps", "fp32", marks=pytest.mark.weekly) for name in SMALL if name not in EVERY_TIME)],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else value,
+)
+def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, names, kind, precision):
+    """From data to record, and they start in the numbers of a CPU."""
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
     monkeypatch.setenv("ROMAE_CHECKPOINTS", str(tmp_path))
-    settings = SMALL[experiment] | {"precision": precision}
-    changes = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-    command = ("romae_lite", "run", experiment, "--preset", "quick", *changes)
-    done = python("tests/pretend_gpu.py", kind, *command)
+    settings = {name: tuple((SMALL[name] | {"precision": precision}).items()) for name in names}
+    plans = [Planned(experiment=name, preset="quick", seed=0, overrides=settings[name]) for name in names]
+    done = python("-c", RUNS, kind, json.dumps([shlex.split(plan.command)[4:] for plan in plans]))
     assert done.returncode == 0, done.stderr[-3000:]
-    planned = Planned(experiment=experiment, preset="quick", seed=0, overrides=tuple(settings.items()))
-    gpu = records.load(planned.path)
-    assert gpu.device.startswith("mps" if kind == "mps" else "no GPU, but a pretence")
-    assert gpu.precision == ("bf16" if precision == "auto" else "fp32")
-    cpu = run(planned, device="cpu", force=True)
-    assert gpu.metrics.keys() == cpu.metrics.keys()
-    # float32: other kernels, other rounding. bfloat16 keeps two to three digits of each product.
-    assert gpu.history[0]["loss"] == pytest.approx(cpu.history[0]["loss"], rel=1e-4 if precision == "fp32" else 2e-2)
+    for plan in plans:
+        gpu, cpu = records.load(plan.path), run(plan, device="cpu", force=True)
+        assert gpu.device.startswith("mps" if kind == "mps" else "no GPU, but a pretence")
+        assert gpu.precision == ("bf16" if precision == "auto" else "fp32")
+        assert gpu.metrics.keys() == cpu.metrics.keys()
+        # float32: other kernels, other rounding. bfloat16 keeps two to three digits of each product.
+        rounding = 1e-4 if precision == "fp32" else 2e-2
+        assert gpu.history[0]["loss"] == pytest.approx(cpu.history[0]["loss"], rel=rounding), plan.name
 
 
 @pytest.mark.weekly

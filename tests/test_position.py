@@ -126,7 +126,8 @@ def test_anything_that_differs_ends_the_blindness(changes):
 
 
 def test_a_blind_model_ends_at_the_mean_and_scores_the_variance():
-    exp = small(cls=False, size="16x2x1x24", n_train=2000, n_test=2000, epochs=8, lr=0.03, warmup_share=0.05)
+    exp = small(cls=False, size="16x2x1x24", n_train=2000, n_test=2000, epochs=8, lr=0.03, batch=100,
+                warmup_share=0.05)
     data, model = exp.data(0), exp.build(0)
     fit(model, data.train, exp.loss, exp.recipe(2000), seed=0, logs=2)
     named = exp.predict(model, data.test)
