@@ -82,6 +82,7 @@ RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
     "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}, {"epochs": 3}),
     "start_later": ("waves", "page", of("waves", "kept"), {"miss": 0.5, "miss_later20": 0.5}, SHORT),
+    "walk": ("waves", "page", of("waves", "kept"), {"miss": 0.5}, {"epochs": 3}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
     "uea": ("uea", "best", of("uea", "letters", False), {"accuracy": 0.5}, {"dataset": "CharacterTrajectories"}),
@@ -177,7 +178,7 @@ def test_whatever_is_wrong_with_arrays_ends_in_a_still_picture_that_names_the_fi
 
 # Figures that say nothing without data have made-up data here; all others are taken from the gallery.
 EXAMPLES = {
-    "mask_ratio": of("autoencoder", "figure", "mask_ratio"), "patient": of("physionet", "figure"),
+    "walk": of("autoencoder", "figure"), "patient": of("physionet", "figure"),
     "pendulum": of("pendulum", "figure"), "uea": of("uea", "figure"), "masked_picture": of("tiny_imagenet", "figure"),
     "sound": of("esc50", "figure"), "synthetic": of("synthetic", "figure"), "moving_tokens": of("cls", "figure"),
     "hero": of("hero", "figure"), "count_or_time": of("waves", "figure"), "start_later": of("waves", "late"),

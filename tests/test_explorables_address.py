@@ -34,10 +34,9 @@ def show(visit):
     return go
 
 
-# How often a mask was drawn, which no control says (which one, it does); and what hangs on points with more than three
-# decimals.
+# What hangs on points with more than three decimals.
 RANDOM = {
-    "mask_ratio": ("draw",), "hero": ("points", "line", "bestLine", "answer", "best", "rmse", "rmseBest", "theta"),
+    "hero": ("points", "line", "bestLine", "answer", "best", "rmse", "rmseBest", "theta"),
 }
 
 
@@ -151,7 +150,7 @@ def pressed(page, *names):
 @pytest.mark.parametrize(
     ("name", "buttons", "kept"),
     [
-        ("mask_ratio", ["draw again", "draw again"], ("hidden", "mse")),
+        ("walk", ["new series", "draw again"], ("hidden", "times", "loss")),
         ("masked_picture", ["draw again", "a block"], ("hidden", "mse")),
         ("synthetic", ["New series", "New series"], ("series", "observed")),
         ("filler", ["remove the chosen point", "add a point"], ("points",)),
@@ -178,7 +177,7 @@ def test_what_buttons_have_drawn_is_in_the_address(show, name, buttons, kept):
         ("two_tokens", "#50%:x"),
         ("two_tokens", "#two_tokens:query=abc&vectors=old&dials="),
         ("synthetic", "#synthetic:observed-point-1=abc&series=999&observed=x"),
-        ("mask_ratio", "#mask_ratio:tokens=1_2_900&hidden=abc"),
+        ("walk", "#walk:hidden=1_2_900&readings=1_2~3_4&step=abc&matrix=constructor"),
         ("hero", "#hero:seed=abc&places=1_2"),
         ("filler", "#filler:points=abc&example=99"),
     ],

@@ -13,7 +13,8 @@ from romae_book.explorables.gallery import gallery
 
 FIGURES = {  # name -> the page that explains it
     "count_or_time": "book/intro", "two_tokens": "notebooks/01_rope", "attention_kernel": "notebooks/01_rope",
-    "start_later": "notebooks/01_rope", "position_scale": "notebooks/04_units", "fold": "notebooks/10_elasticc",
+    "start_later": "notebooks/01_rope", "walk": "notebooks/02_model", "position_scale": "notebooks/04_units",
+    "fold": "notebooks/10_elasticc",
 }
 FOLDER = "figures"
 PAGE = """<!doctype html>

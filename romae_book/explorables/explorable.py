@@ -51,7 +51,8 @@ class Explorable:
     name: what the page calls it.
     script: the drawing, a .js file whose function `explorable(root, data, kit)` fills the figure; a .css file of the
         same stem styles it. By default that beside the module which registers a figure of this name.
-    needs: what of kit/ the drawing uses beside runtime.js and plot.js: "romae" for a model that runs in the page.
+    needs: what of kit/ the drawing uses beside runtime.js and plot.js: "romae" for a model that runs in the page, and
+        "bytes" where its weights are packed by `in_bytes`.
     data: what it draws, anything that JSON can say (no NaN). None: nothing to interact with.
     title, caption: plain text above and below.
     height: height in pixels of the main drawing where there is room; less on a phone.
@@ -89,7 +90,7 @@ class Explorable:
         return f"#{self.name}:{'&'.join(pairs)}"
 
     def numbered(self, number: str) -> "Explorable":
-        """The same figure with a number: gallery("pipeline").numbered("2.1")."""
+        """The same figure with a number: gallery("walk").numbered("2.1")."""
         return replace(self, number=number)
 
     def __post_init__(self):

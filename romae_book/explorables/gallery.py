@@ -13,7 +13,7 @@ from .explorable import MAKERS, Explorable
 @cache
 def figures() -> dict[str, Callable[..., Explorable]]:
     """name -> the function that makes the figure, of all of them."""
-    from .autoencoder import attention_block, learn_to_fill, mask_ratio, pipeline  # noqa: F401
+    from .autoencoder import learn_to_fill, walk  # noqa: F401
     from .esc50 import figure as _esc50  # noqa: F401
     from .frequencies import position_scale, sampling, spectrum  # noqa: F401
     from .lightcurves import fold  # noqa: F401

@@ -10,13 +10,7 @@ function explorable(root, data, kit) {
 
   // --- the networks --------------------------------------------------------------------------------------------------
   function load(name) {
-    const {names, bytes} = data.models[name], raw = atob(bytes), net = {...data, weights: {}};
-    let at = 0;
-    for (const [part, shape, step] of names) {
-      const n = shape.reduce((a, b) => a * b, 1);
-      net.weights[part] = Float64Array.from({length: n}, (_, i) => step * (raw.charCodeAt(at + i) << 24 >> 24));
-      at += n;
-    }
+    const net = romae.loadBytes({...data, ...data.models[name]});
     const sines = (speeds, time) => [...speeds.map(s => Math.sin(s * time)), ...speeds.map(s => Math.cos(s * time))];
     if (name === "added") net.place = (stack, {dim}, positions) => {
       const speeds = kit.frequencies(dim, 1, data.base);

@@ -45,7 +45,7 @@ def payload(models: dict[str, RoMAE]) -> dict:
 def explorable(models: dict[str, RoMAE], source: str = "") -> Explorable:
     return Explorable(
         name="start_later",
-        needs=("romae",),
+        needs=("romae", "bytes"),
         data=payload(models),
         height=104,
         title="Start the clock later, and see who notices. Move the slider.",
