@@ -34,7 +34,7 @@ def picture(found: list[Share]) -> figures.Picture:
         for i, task in enumerate(tasks):
             ax.axhline(i, color=figures.INK, lw=0.5, alpha=0.25)
             name = task.name if task.who == "RoMAE" else f"{task.name}, trees"
-            ax.text(-6, i - 0.22, name, fontsize=8)  # above its line, where a phone has room
+            ax.text(-26, i - 0.22, name, fontsize=8)  # above its line, where a phone has room
             for one in (one for one in found if one.task is task):
                 colour, at = figures.COLOURS[COLOUR[task.who]], 100 * one.left.mean
                 if one.left.low is not None:
@@ -45,7 +45,7 @@ def picture(found: list[Share]) -> figures.Picture:
         for i in (0, 100):
             ax.axvline(i, color=figures.INK, lw=0.9)
         ax.set_yticks([])
-        ax.set(ylim=(len(tasks) - 0.4, -0.9), xlim=(-8, 112))
+        ax.set(ylim=(len(tasks) - 0.4, -0.9), xlim=(-28, 112))
         ax.set_xlabel("per cent of the skill that is left", fontsize=9)
         fig.legend(fontsize=8, loc="outside lower left", handlelength=1.2)
         alt = "What is left of a model's skill: " + "; ".join(
