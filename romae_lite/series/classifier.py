@@ -7,7 +7,6 @@ Two ways are tried on series that they have not seen: trees on simple statistics
 network that reads the series. What answers is the better one, or both together.
 """
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,20 +29,20 @@ from ..batching import by_length, trim
 from ..checks import a, at_least
 from ..fast import Fast
 from ..masking import hide, split, take
-from ..model import ModelConfig, RoMAE, RoMAEPredictor, device_of, masked_loss, size
+from ..model import (
+    ModelConfig,
+    RoMAE,
+    RoMAEPredictor,
+    device_of,
+    masked_loss,
+    reconstruction_loss,
+    size,
+)
 from ..rope import PositionEncoding, turning_pairs
 from ..tokens import Tokens, collate, to_device
 from ..training import Recipe, fit, printer, seeded_build
 from .columns import is_missing, read_numbers
-from .estimator import (
-    Estimator,
-    fitted_scale,
-    foresee,
-    from_zero,
-    optional,
-    read_series,
-    span_of,
-)
+from .estimator import Estimator, fitted_scale, foresee, optional, read_series
 from .statistics import statistics
 from .trees import TREES, Forest, grow
 from .units import Scale, Series, channel_of
@@ -159,7 +158,6 @@ class Classifier(ClassifierMixin, Estimator):
         UserWarning
             If series have more tokens than `longest`.
         """
-        began = time.monotonic()
         self._begin()
         if isinstance(y, Scale):
             raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
@@ -180,7 +178,6 @@ class Classifier(ClassifierMixin, Estimator):
         self._learn(self.scale_.convert(series, given), label, fixed, groups)
         self.report_ |= {
             "series": len(series), "labelled": int(known.sum()),
-            "seconds": time.monotonic() - began, "settings": self.get_params(),
         }
         if self.verbose:
             print(self.summary())
@@ -343,7 +340,9 @@ class Classifier(ClassifierMixin, Estimator):
                     described[mine, 0] = ((v - v.mean()) / spread).float()
                     described[mine, 1] = spread.log().float()
                     described[mine, 2] = v.mean().float()
-            samples.append(from_zero(described[kept], positions[kept]))
+            positions = positions[kept]
+            positions[:, 0] -= positions[0, 0].item()
+            samples.append((described[kept], positions))
         return collate(samples)
 
     # Training -----------------------------------------------------------------
@@ -482,11 +481,15 @@ class Classifier(ClassifierMixin, Estimator):
             ways[name][1] for name in ("largest class", "times alone", "what answers")
         )
         noise, each = 1 / np.sqrt(len(truth)), {}
+        f1 = f1_score(
+            truth, together.argmax(1), labels=range(len(share)), average=None,
+            zero_division=0,
+        )
         for k, name in enumerate(map(str, self.classes_)):
-            mine, p = truth == k, together[:, k]
-            f1 = f1_score(mine, together.argmax(1) == k, zero_division=0)
+            mine = truth == k
+            p = together[:, k]
             precision = average_precision_score(mine, p) if mine.any() else 0
-            each[name] = int(mine.sum()), float(f1), float(precision)
+            each[name] = int(mine.sum()), float(f1[k]), float(precision)
         self.report_ = {
             "ways": ways, "each": each, "tested": len(truth), "power": power,
             "leak": bool(times > low + noise and times - low > 0.8 * (top - low)),
@@ -513,7 +516,8 @@ class Classifier(ClassifierMixin, Estimator):
         shape = size(name if self.size is None else self.size)
         pairs = shape.head_dim // (2 * axes)
         slow = turning_pairs(2 * pairs, 0.75) - 1
-        base = (max(span_of(data), 10) / np.pi) ** (pairs / max(slow, 1))
+        span = (data.positions[..., 0] * data.real).amax(1).median().item()
+        base = (max(span, 10) / np.pi) ** (pairs / max(slow, 1))
         return ModelConfig(
             patch=data.values.shape[-1], axes=axes, encoder=shape, decoder=shape,
             positions=PositionEncoding(base=float(np.clip(base, 10, 1e5))),
@@ -573,8 +577,7 @@ def pretraining_loss(
 def first_value_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
     """Mean squared error of a token's first value: the others are the same in all."""
     first = slice(0, 1 if target.shape[-1] == 3 else None)
-    square = (prediction[..., first] - target[..., first]).square().mean(-1)
-    return square.mean() if pad is None else (square * ~pad).sum() / (~pad).sum()
+    return reconstruction_loss(prediction[..., first], target[..., first], pad)
 
 
 def class_loss(

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from scipy.sparse import issparse
 from torch import Tensor, nn
@@ -28,7 +29,8 @@ from ..io import parsing
 from ..model import size
 from ..tokens import Tokens
 from .columns import check_dates, is_missing, read_numbers, to_seconds
-from .units import POSITIVE, Scale, Series, channel_of, duration, typical_gap
+from .table import measure
+from .units import POSITIVE, Scale, Series, channel_of, duration
 
 
 def optional(rule: Callable) -> Callable:
@@ -237,36 +239,16 @@ def fitted_scale(series: Series, given: Scale) -> Scale:
     """Return the units of a fit: those of a table; of plain numbers their own."""
     if not given.plain:
         return given[:0]
-    mean, deviation = given.mean.copy(), given.deviation.copy()
-    numbers = [channel_of(positions) for _, positions in series]
-    times = []
-    for c in range(len(mean)):
-        mine = [number == c for number in numbers]
-        pairs = list(zip(series, mine, strict=True))
-        values = torch.cat([v[m] for (v, _), m in pairs]).double().numpy()
-        # as in `from_table`, the unit is that of one channel
-        times += [x[m, 0].numpy() for (_, x), m in pairs]
-        if len(values):
-            low, high = values.min(0), values.max(0)
-            mean[c] = values.mean(0)
-            varies = high - low > 1e-12 * np.abs(values).max(0)
-            deviation[c] = np.where(varies, values.std(0), 1.0)
+    parts = [
+        np.column_stack((np.full(len(v), i), channel_of(x), x[:, 0], v))
+        for i, (v, x) in enumerate(series)
+    ]
+    names = [f"value {p}" for p in range(parts[0].shape[1] - 3)]
+    columns = ["sample", "kind", "time", *names]
+    seen = pd.DataFrame(np.concatenate(parts), columns=columns)
+    unit, mean, deviation, _ = measure(seen.sort_values("time"), names)
+    channels = range(len(given.channels))  # some have no value
     return replace(
-        given[:0], unit=typical_gap(times), mean=mean, deviation=deviation, plain=False
+        given[:0], unit=unit, plain=False, mean=mean.reindex(channels, fill_value=0.0),
+        deviation=deviation.reindex(channels, fill_value=1.0),
     )
-
-
-# Series -----------------------------------------------------------------------
-
-
-def span_of(data: Tokens) -> float:
-    """Return the median length of the samples, which begin at time 0."""
-    times = data.positions[..., 0] * data.real  # (B, N)
-    return float(times.amax(1).median())
-
-
-def from_zero(values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """Shift the times of a series so that it begins at 0."""
-    positions = positions.clone()
-    positions[:, 0] -= positions[0, 0].item()
-    return values, positions

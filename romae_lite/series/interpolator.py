@@ -8,7 +8,6 @@ and what other channels and series say are mixed by how well they do on values t
 hidden from them (`mixture`).
 """
 
-import time
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import checks
 from ..checks import a, at_least
-from ..model import RoMAE, count_parameters
+from ..model import RoMAE
 from ..tokens import Tokens
 from ..zoo import load
 from . import mixture
@@ -28,7 +27,7 @@ from .columns import read_asked
 from .estimator import Estimator, fitted_scale, foresee, read_series
 from .filler import INPUTS, merge
 from .mixture import NAMES, Held, Mixture
-from .units import Scale, Series, channel_of, duration
+from .units import Scale, channel_of, duration
 
 
 class Interpolator(Estimator):
@@ -84,16 +83,14 @@ class Interpolator(Estimator):
             If no series has three values.
         """
         self._begin()
-        series, given = read(X, scale)
-        scale = fitted_scale(series, given)
-        return self.fit_curves(curves_of(series, given, scale, X), scale, given)
+        return self.fit_curves(*read_curves(X, scale))
 
     def fit_curves(
         self, curves: list[Curve], scale: Scale, given: Scale
     ) -> "Interpolator":
         self._begin()
         self.scale_ = scale
-        began, curves = time.monotonic(), scale_curves(curves)
+        curves = scale_curves(curves)
         if (longest := max(len(c.times) for c in curves)) < 3:
             raise ValueError(f"X has {longest} values in a series; three are needed")
         model = load("filler")
@@ -107,8 +104,6 @@ class Interpolator(Estimator):
         self.report_ = report(held, len(self.scale_.channels) == 1) | {
             "series": len({c.series for c in curves}),
             "values": sum(len(c.times) for c in curves),
-            "parameters": count_parameters(self.model_),
-            "seconds": time.monotonic() - began, "settings": self.get_params(),
         }
         if self.verbose:
             print(self.summary())
@@ -150,8 +145,7 @@ class Interpolator(Estimator):
         """
         check_is_fitted(self, "report_")
         if X is not None:
-            series, given = read(X, scale)
-            curves = curves_of(series, given, self.scale_, X)
+            curves, _, given = read_curves(X, scale, self.scale_)
         elif self._data is None:
             raise ValueError("X is None, but a saved model carries no series")
         else:
@@ -250,16 +244,16 @@ class Interpolator(Estimator):
         return INPUTS
 
 
-def read(X: Any, scale: Scale | None) -> tuple[Series, Scale]:
+def read_curves(
+    X: Any, scale: Scale | None = None, fit: Scale | None = None
+) -> tuple[list[Curve], Scale, Scale]:
+    """Return the curves of series in the units of the data, channel after channel of
+    the fit's scale; that scale (None: there is no fit yet); and that of the data."""
     if hasattr(X, "columns"):  # its rows would be taken for series
         name = type(X).__name__
         raise TypeError(f"X is a {name}; `from_table` makes tokens of it")
-    return read_series(X, scale)
-
-
-def curves_of(series: Series, given: Scale, scale: Scale, X: Any = None) -> list[Curve]:
-    """Return the curves of series, channel after channel of the fit's scale, in the
-    units of the data."""
+    series, given = read_series(X, scale)
+    scale = fit or fitted_scale(series, given)
     scale.check_known(given)
     if (width := series[0][0].shape[1]) > 1:
         hint = "give each channel tokens of its own: from_table does"
@@ -278,7 +272,7 @@ def curves_of(series: Series, given: Scale, scale: Scale, X: Any = None) -> list
             y = values[mine, 0].double().numpy() * deviation.item() + mean.item()
             e = error[mine] * deviation.item()
             curves.append(Curve(b, c, *merge(time_[mine], y, e)))
-    return curves
+    return curves, scale, given
 
 
 def report(held: Held, single: bool) -> dict:

@@ -160,25 +160,14 @@ class Rows:
 
     def scale(self, unit: float | None = None, labels: tuple = (), notes=()) -> Scale:
         """Measure mean and deviation of each channel, and the unit of time."""
-        numbers = self.seen.groupby("kind").number
-        mean, low, high = numbers.mean(), numbers.min(), numbers.max()
-        # of many equal numbers the deviation is what rounding makes of their sum
-        flat = high - low <= 1e-12 * np.maximum(low.abs(), high.abs())
-        deviation = numbers.std(ddof=0).where(~flat, 1.0)
+        typical, mean, deviation, flat = measure(self.seen, "number")
         what = "never varies, and is not divided by its deviation"
-        if unit is None:
-            # Within a channel: two channels that are measured minutes apart say
-            # nothing about how fast either changes.
-            gaps = self.seen.groupby(["sample", "kind"]).time.diff().dropna()
-            unit = gaps.median() if len(gaps) else 1.0
+        same = (f"{self.channels[c]} {what}." for c in flat[flat].index)
         return Scale(
-            ids=self.ids, channels=self.channels, labels=labels, unit=float(unit),
-            start=self.seen.groupby("sample").time.min().to_numpy(),
-            mean=mean.to_numpy(), deviation=deviation.to_numpy(),
-            dates=self.since is not None, since=self.since, zoned=self.zoned, notes=(
-                *self.notes, *(f"{self.channels[c]} {what}." for c in flat[flat].index),
-                *notes,
-            ),
+            ids=self.ids, channels=self.channels, labels=labels, unit=unit or typical,
+            start=self.seen.groupby("sample").time.min(), mean=mean,
+            deviation=deviation, dates=self.since is not None, since=self.since,
+            zoned=self.zoned, notes=(*self.notes, *same, *notes),
         )
 
     def split(self, frame: pd.DataFrame, count: int, *names: str) -> Iterator[tuple]:
@@ -301,6 +290,21 @@ def read_table(
         ids=ids[:samples], channels=tuple(map(str, channels[:known])), since=since,
         zoned=zoned, notes=notes,
     )
+
+
+def measure(seen: pd.DataFrame, numbers: str | list[str]) -> tuple:
+    """Measure the unit of time; and of each kind mean, deviation (1 where it never
+    varies), and whether it never varies. seen: in order of time."""
+    its = seen.groupby("kind")[numbers]
+    mean, low, high = its.mean(), its.min(), its.max()
+    # of many equal numbers the deviation is what rounding makes of their sum
+    flat = high - low <= 1e-12 * np.maximum(low.abs(), high.abs())
+    # Within a kind: two channels that are measured minutes apart say nothing about how
+    # fast either changes.
+    gaps = seen.groupby(["sample", "kind"]).time.diff()
+    gaps = gaps[gaps > 0]
+    unit = float(gaps.median()) if len(gaps) else 1.0
+    return unit, mean, its.std(ddof=0).where(~flat, 1.0), flat
 
 
 def _enumerate(name: str | None, column: Any) -> tuple[np.ndarray, tuple]:

@@ -275,9 +275,3 @@ def duration(seconds: float) -> str:
     if f"{counts[name]:.3g}" == "1":
         return f"an {name}" if name == "hour" else f"a {name}"
     return f"{counts[name]:.3g} {name}s"
-
-
-def typical_gap(series: Sequence[np.ndarray]) -> float:
-    """Return the median of these distances; 1 if no series has two times."""
-    gaps = neighbours(series)
-    return float(np.median(gaps)) if len(gaps) else 1.0
