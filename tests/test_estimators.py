@@ -1,6 +1,7 @@
 """The classifier against what is known without it; and scikit-learn's conventions."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -280,7 +281,7 @@ def test_scikit_learn_s_conventions(estimator):
     "call, message",
     [
         (lambda t, s: Classifier().fit(np.ones((4, 3)), [0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
-        (lambda t, s: Classifier().fit(t, s), "y is a Scale; the tokens"),
+        (lambda t, s: Classifier().fit(t, s), r"y is a Scale; write fit\(tokens, scale=scale\)"),
         (lambda t, s: Classifier().fit(t), "y is None, and the tokens carry no label"),
         (lambda t, s: Classifier().fit(t, ["a"] * 40), "y has 1 class"),
         (lambda t, s: Classifier().fit(t, [1, "1"] * 20), "y mixes text with what is none"),
@@ -323,6 +324,13 @@ def test_unknown_classes_come_as_pandas_has_them(table):
     kinds = pd.array(["a", "b", *[pd.NA] * 38], dtype="string")
     found = Classifier(steps=1, **PLAIN).fit(tokens, kinds)
     assert list(found.classes_) == ["a", "b"] and found.report_["labelled"] == 2
+
+
+def test_a_scale_that_is_given_names_the_classes(table):
+    tokens, scale = romae.from_table(table, label="kind", **NAMES)
+    bare = replace(tokens, scale=None)
+    model = Classifier(steps=0, **PLAIN).fit(bare, scale=scale)
+    assert list(model.classes_) == ["fast", "slow"] and model.score(bare, scale=scale) == model.score(tokens)
 
 
 def test_tokens_are_cross_validated_as_lists_are():

@@ -630,7 +630,7 @@ def with_channels(other: float) -> romae.Tokens:
     [
         (lambda t, s: Interpolator().fit([(np.arange(2), np.arange(2.0))]), "X has 2 values in a series; three are"),
         (lambda t, s: Interpolator().fit([(np.arange(3), np.array([1, np.inf, 2]))]), "of row 1 is inf"),
-        (lambda t, s: Interpolator().fit(t, s), "y is given; gaps have no labels"),
+        (lambda t, s: Interpolator().fit(t, 3), "scale is 3; it must be of type"),
         (lambda t, s: Interpolator().fit(pd.DataFrame({"t": [1.0]})), "`from_table` makes tokens of it"),
         (lambda t, s: Interpolator().fit([(np.arange(3), np.arange(4.0))]), r"times of shape \(3,\) and values"),
         (lambda t, s: Interpolator().fit([(np.arange(9), np.ones(9)), ([], [])]), r"X\[1\] has no value; leave it out"),
@@ -688,6 +688,8 @@ def test_a_scale_is_for_tokens_that_have_none(fitted):
     np.testing.assert_array_equal(model.predict(bare, scale, **asked), want)
     again = Interpolator(**QUICK).fit(bare, scale)
     np.testing.assert_allclose(again.predict(**asked), model.predict(**asked))
+    with pytest.raises(ValueError, match="scale has 6 samples, 2 channels; X has 3, 2"):
+        model.predict(bare[:3], scale, at=AT, channel="T")
     with pytest.raises(TypeError, match="a scale belongs to tokens"):
         model.predict([(AT, AT)], scale, at=AT)
 

@@ -159,10 +159,8 @@ class Classifier(ClassifierMixin, Estimator):
             If series have more tokens than `longest`.
         """
         self._begin()
-        if isinstance(y, Scale):
-            raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
         series, given = read_series(X, scale)
-        known, names = self._classes(X, y, len(series))
+        known, names = self._classes(X, y, len(series), scale)
         self.classes_, code = np.unique(names[known], return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has {len(self.classes_)} class; there must be two")
@@ -218,7 +216,7 @@ class Classifier(ClassifierMixin, Estimator):
         """Return the accuracy over the series whose class is known; arguments as in
         `fit`. ValueError if none is known, or none is one of the model's."""
         check_is_fitted(self, "report_")
-        known, names = self._classes(X, y, len(X))
+        known, names = self._classes(X, y, len(X), scale)
         if not known.any():
             raise ValueError("y has no known class; a score needs some")
         # numbers against words, most often
@@ -263,16 +261,19 @@ class Classifier(ClassifierMixin, Estimator):
     # Input --------------------------------------------------------------------
 
     @staticmethod
-    def _classes(X: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def _classes(
+        X: Any, y: Any, n: int, scale: Scale | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return which series have a class, and the classes, (n,) each."""
         if isinstance(y, Scale):
-            raise TypeError("y is a Scale; the tokens of `from_table` carry it")
+            raise TypeError("y is a Scale; write fit(tokens, scale=scale)")
         if y is None:
             if not isinstance(X, Tokens) or "label" not in X.aux:
                 hint = "give y, or label= in from_table"
                 raise ValueError(f"y is None, and the tokens carry no label; {hint}")
-            code, labels = X.aux["label"].cpu().numpy(), X.scale and X.scale.labels
-            return code >= 0, np.array(labels)[code] if labels else code
+            code, scale = X.aux["label"].cpu().numpy(), X.scale or scale
+            named = scale is not None and len(scale.labels) > 0
+            return code >= 0, np.array(scale.labels)[code] if named else code
         if isinstance(y, list | tuple | np.ndarray | Tensor):
             y = checks.array("y", y)
         try:

@@ -173,8 +173,9 @@ def _from_tokens(X: Tokens, scale: Scale | None) -> tuple[Series, Scale]:
     channels = 1 + int(channel_of(X.positions).max())
     if scale is None:
         scale = plain_scale(len(X), channels, X.values.shape[-1], None)
-    elif (known := len(scale.channels)) < channels:
-        raise ValueError(f"scale has {known} channels; X has {channels}")
+    elif len(scale.ids) != len(X) or len(scale.channels) < channels:
+        found = f"{len(scale.ids)} samples, {len(scale.channels)} channels"
+        raise ValueError(f"scale has {found}; X has {len(X)}, {channels}")
     rows = zip(X.values, X.positions, X.real, strict=True)
     return [(values[real], positions[real]) for values, positions, real in rows], scale
 
