@@ -47,7 +47,7 @@ numbers = st.floats(-1e150, 1e150)
 plain = st.recursive(st.none() | st.booleans() | st.integers() | numbers | st.text(), lambda inner: st.lists(inner))
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.dictionaries(st.text(), plain), st.dictionaries(st.text().map("any {}".format), numbers, min_size=1))
 def test_any_settings_and_metrics_come_back(tmp_path_factory, config, metrics):
     written = record(config=config, metrics=metrics)

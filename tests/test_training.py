@@ -500,7 +500,9 @@ def test_checkpoints_are_saved_as_often_as_asked(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-def test_compiled_equals_plain_and_either_goes_on_where_the_other_stopped(tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.weekly)], ids=["compiled", "plain"])
+def test_compiled_equals_plain_and_either_goes_on_where_the_other_stopped(tmp_path, first):
     """The slowest test here. Fused kernels add in another order: float32, six steps, as for the plain loop."""
 
     def run(recipe, **options):
@@ -509,16 +511,14 @@ def test_compiled_equals_plain_and_either_goes_on_where_the_other_stopped(tmp_pa
         return net, fit(net, data(8), loss, recipe, seed=3, logs=3, **options)
 
     plain = replace(RECIPE, epochs=3)  # of two steps
-    compiled = replace(plain, compile=True)
     exact, expected = run(plain)
-    for first, second in ((compiled, plain), (plain, compiled)):
-        path, steps = tmp_path / f"{first.compile}.safetensors", iter(range(1, 100))
-        with pytest.raises(Interrupted):
-            run(first, checkpoint=path, stop=lambda steps=steps: next(steps) == 3)
-        net, found = run(second, checkpoint=path)
-        assert [e["loss"] for e in found] == pytest.approx([e["loss"] for e in expected], rel=1e-4)
-        for name, p in exact.named_parameters():
-            torch.testing.assert_close(net.get_parameter(name), p, rtol=1e-3, atol=2e-5)
+    path, steps = tmp_path / "run.safetensors", iter(range(1, 100))
+    with pytest.raises(Interrupted):
+        run(replace(plain, compile=first), checkpoint=path, stop=lambda: next(steps) == 3)
+    net, found = run(replace(plain, compile=not first), checkpoint=path)
+    assert [e["loss"] for e in found] == pytest.approx([e["loss"] for e in expected], rel=1e-4)
+    for name, p in exact.named_parameters():
+        torch.testing.assert_close(net.get_parameter(name), p, rtol=1e-3, atol=2e-5)
 
 
 # Two processes ------------------------------------------------------------------------------------------------------
