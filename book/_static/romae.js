@@ -57,6 +57,8 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
     if (node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(node).overflowX) && !node.closest(".romae-explorable")) node.tabIndex = 0;
   });
   const start = () => {
+    // the theme names a list that is not there and so follows every link of the page, a figure's address among them
+    document.body.dataset.bsTarget = "nav.page-toc";
     each(".theme-switch-button", button => {
       hush(button);
       new MutationObserver(() => hush(button)).observe(button, { childList: true });

@@ -107,7 +107,7 @@ function explorable(root, data, kit) {
   // --- the steps: name, what is done, shapes -----------------------------------------------------------------------
   const V = () => now.shown.length, M = () => now.gone.length, here = k => `at ${plain(times[k] + later)}`;
   const STEPS = [
-    ["What it does", () => "The model gets the full dots, and says what the hollow ones were. Click a dot to hide or "
+    ["Task", () => "The model gets the full dots, and says what the hollow ones were. Click a dot to hide or "
       + "show it, or drag it: the model runs in this page. Then press next, and follow one reading through it.",
     () => ""],
     ["Readings", () => `Twelve readings, at moments that nobody chose. We follow the one ${here(follow)}, with the `
