@@ -196,22 +196,6 @@ def test_only_a_token_that_stays_behind_betrays_a_shift(changes, follows, by):
     assert change > 100 * ROUNDING if follows else change < ROUNDING
 
 
-@pytest.mark.parametrize("by", [7.0, -0.37, 1e4])
-def test_cls_shifted_along_changes_nothing(by):
-    exp = small()
-    model, tokens = untrained(exp), tokens_at(exp, ROW)
-
-    def with_cls_at(where: float, moved: Tokens) -> torch.Tensor:
-        encoder = model.encoder
-        x = torch.cat((encoder.cls.expand(1, 1, -1), encoder.embed(moved.values)), dim=1)
-        places = torch.cat((torch.full((1, 1, 1), where, dtype=torch.float64), moved.positions), dim=1)
-        return model.head(encoder.stack(x, places, None)[:, 1:])[..., 0]
-
-    before = exp.outputs(model, tokens)
-    torch.testing.assert_close(with_cls_at(0.0, tokens), before, rtol=0, atol=ROUNDING)
-    torch.testing.assert_close(with_cls_at(by, exp.shifted(tokens, by)), before, rtol=0, atol=ROUNDING)
-
-
 # Model and settings -------------------------------------------------------------------------------------------------
 
 
