@@ -186,7 +186,7 @@ function explorable(root, data, kit) {
     mark = kit.svg("g", {class: "lf-cursor"}), dots = own.t.map(() => kit.svg("circle", {r: 4})),
     pad = kit.svg("rect", {x: 0, y: 0, fill: "transparent"});
   let wide = 0, x, y;
-  const narrow = () => root.clientWidth < 600;  // the chart is then below
+  const narrow = () => root.clientWidth < 580;  // the chart is then below, as in the style sheet
   const even = (n, to) => Array.from({length: n}, (_, i) => to * i / (n - 1));
   function draw(width = wide) {  // what training does not change
     if (!(wide = width)) return;
