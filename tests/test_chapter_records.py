@@ -26,7 +26,7 @@ MADE = {
     "09_uea": ("uea", lambda m: [
         m.findings(*(runs := m.runs_by_set())), m.table_of_runs(*runs, UEA.quick(), {"accuracy": 1.0})
     ]),
-    "10_elasticc": ("lightcurves", lambda m: [m.classification(), m.fold_by_fold()]),
+    "10_elasticc": ("lightcurves", lambda m: [m.classification()]),
     "11_tiny_imagenet": ("tiny_imagenet", lambda m: [m.findings(m.photograph_runs())]),
     "12_esc50": ("esc50", lambda m: [m.findings(m.esc50_runs())]),
     "13_speed": ("speed", lambda m: [m.findings(m.measurements())]),

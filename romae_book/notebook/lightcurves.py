@@ -6,6 +6,7 @@ from ..experiments.lightcurves.experiment import METHODS as RIVALS
 from ..experiments.lightcurves.experiment import PROTOCOLS, LightCurves
 from ..experiments.lightcurves.folding import Folding
 from ..lab.runs import Runs, runs_of
+from ..lab.summary import Summary
 from .tables import Table
 
 SURVEYS = {
@@ -33,16 +34,27 @@ def runs_on(survey: str, tested_on: str, settings: Mapping) -> dict[str, Runs]:
     return {name: runs for name, exp in asked.items() if (runs := runs_of(exp))}
 
 
+def by_survey() -> dict[str, dict[str, Runs]]:
+    """Of surveys whose strongest opponent was run, in the words of SURVEYS, the runs of each method that was."""
+    found = {SURVEYS[survey, on]: runs_on(survey, on, settings) for survey, on, settings in PROTOCOLS}
+    return {survey: methods for survey, methods in found.items() if "trees" in methods}
+
+
+def scores() -> dict[str, dict[str, Summary]]:
+    """Macro F1 of every survey's methods, for the figure."""
+    return {
+        survey: {name: methods[name].summary("f1_macro") for name in METHODS if name in methods}
+        for survey, methods in by_survey().items()
+    }
+
+
 def classification() -> Table:
-    """Every survey's methods, best first by macro F1; of surveys whose strongest opponent was run."""
+    """Every survey's methods, best first by macro F1."""
     rows = []
-    for survey, tested_on, settings in PROTOCOLS:
-        found = runs_on(survey, tested_on, settings)
-        if "trees" not in found:  # nobody to compare with
-            continue
+    for survey, found in by_survey().items():
         for name in sorted(found, key=lambda name: -found[name].summary("f1_macro").mean):
-            scores = (found[name].summary(metric).text(1.0, 3) for metric in ("f1_macro", "accuracy"))
-            rows.append((SURVEYS[survey, tested_on], METHODS[name], *scores, str(len(found[name]))))
+            texts = (found[name].summary(metric).text(1.0, 3) for metric in ("f1_macro", "accuracy"))
+            rows.append((survey, METHODS[name], *texts, str(len(found[name]))))
     columns = ("survey", "method", "macro F1", "accuracy", "runs")
     return Table(columns, rows, "mean [95 % interval]; runs: folds, or seeds where the test set is always the same")
 
@@ -64,17 +76,3 @@ def folding(live: Mapping[str, float], opponents: Mapping[str, float]) -> Table:
         recorded = f"{known.summary(key).text(1.0, 3)}, n = {len(known)}" if known else "–"
         rows.append((name, f"{opponents[key]:.3f}", recorded))
     return Table(("filled in by", "this page's run", "recorded runs"), rows, "error of hidden points, magnitudes")
-
-
-def fold_by_fold() -> Table:
-    """Trees and RoMAE, not pre-trained, on the folds of ASAS that both were run on."""
-    found = runs_on(*next(one for one in PROTOCOLS if one[0] == "asas"))
-    by_fold = {name: {run.seed: run.metrics for run in found.get(name, ())} for name in ("trees", "scratch")}
-    pairs = [(metric, name) for metric in ("f1_macro", "accuracy") for name in by_fold]
-    rows = [
-        (str(fold + 1), *(f"{by_fold[name][fold][metric]:.3f}" for metric, name in pairs))
-        for fold in sorted(by_fold["trees"].keys() & by_fold["scratch"].keys())
-    ]
-    columns = ("fold of ASAS", "macro F1, trees", "macro F1, RoMAE", "accuracy, trees", "accuracy, RoMAE")
-    caption = "the same stars to name; the trees learn from a quarter more, as they keep none to validate"
-    return Table(columns, rows, caption)

@@ -1,4 +1,4 @@
-"""The figures of chapter 10: stars folded by their periods, and hidden points filled in."""
+"""The figures of chapter 10: stars folded by their periods, hidden points filled in, who names a curve best."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,9 +7,16 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ... import figures
+from ...lab.summary import Summary
 from .data import Curves
 
 INKS = dict(zip("ugriz", ("purple", "green", "vermillion", "amber", "grey"), strict=True))
+
+MARKS = {  # of each method: words, colour, mark, filled
+    "trees": ("boosted trees on features", "green", "D", True), "minirocket": ("MiniRocket", "green", "s", False),
+    "pre-trained": ("RoMAE, pre-trained", "blue", "o", True), "scratch": ("RoMAE, not pre-trained", "blue", "o", False),
+    "sampling": ("times and bands alone", "amber", "x", True), "largest": ("largest class", "grey", "|", True),
+}
 
 
 @figures.style()
@@ -51,4 +58,24 @@ def answers(arrays: Mapping[str, Mapping[str, np.ndarray]], stars: Sequence[int]
     for ax in axes[-1]:
         ax.set_xlabel("phase")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return fig
+
+
+@figures.style()
+def scores(surveys: Mapping[str, Mapping[str, Summary]]) -> Figure:
+    """Macro F1 of every method with its interval, a row a survey. surveys: by name, then by MARKS."""
+    fig, ax = plt.subplots(figsize=(5.2, 0.72 * len(surveys) + 1.9))
+    drawn = {}
+    for y, (survey, methods) in enumerate(surveys.items()):
+        ax.text(0, y - 0.36, survey, fontsize=9.5, va="center")
+        for name, score in methods.items():
+            words, colour, mark, filled = MARKS[name]
+            ink = figures.COLOURS[colour]
+            if score.low is not None:
+                ax.plot([score.low, score.high], [y, y], color=ink, ls="-", lw=3.5, alpha=0.35)
+            drawn[name], = ax.plot(score.mean, y, mark, color=ink, ms=7, mew=1.6, mfc=ink if filled else "none",
+                                   label=words)
+    ax.set(xlim=(-0.02, 1), ylim=(len(surveys) - 0.5, -0.7), yticks=(), xlabel="macro F1, better to the right")
+    fig.legend(handles=[drawn[name] for name in MARKS if name in drawn], loc="outside lower center", ncols=2,
+               fontsize=8.5, handlelength=1.2)
     return fig
