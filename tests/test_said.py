@@ -83,7 +83,7 @@ LSST_BY_TABLE, EPILEPSY_BY_TABLE = (f"uea paper accuracy dataset={name}" for nam
 BEFORE = "init=torch dropout_at=head rounding=nearest"
 LSST, EPILEPSY = "uea best accuracy dataset=LSST", "uea best accuracy dataset=Epilepsy"
 EROS, ASAS = "survey=eros1 tested_on=official", "survey=asas tested_on=folds"
-SPCC = "survey=spcc tested_on=random"
+SPCC, MALLORN = "survey=spcc tested_on=random", "survey=mallorn tested_on=folds"
 PICTURES = "tiny_imagenet small f1_macro"
 SOUNDS, CURVES = "esc50 small accuracy", "lightcurves best"
 BY_STEP = "synthetic paper mse_noisy position_scale=50.0"
@@ -318,6 +318,12 @@ SAID = {
             < mean(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS}")
             and mean(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")
             < mean(f"{CURVES} f1_macro method=minirocket {SPCC}") < mean(f"{CURVES} f1_macro {SPCC}")
+        ),
+        "On **MALLORN** it is level with RoMAE from nothing, and the trees are eighteen points ahead of both": lambda: (
+            abs(mean(f"{CURVES} f1_macro method=minirocket {MALLORN}")
+                - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}")) < 0.03
+            and abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
+                    - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}") - 0.18) < 0.005
         ),
         "took about twenty minutes of a CPU core; everything else took three": lambda: all(
             15 < run.wall_seconds / 60 < 25 for run in runs(f"{CURVES} f1_macro {SPCC}")) and all(
