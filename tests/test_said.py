@@ -300,10 +300,12 @@ SAID = {
             and len(lead := values(f"{CURVES} accuracy method=trees {ASAS}") - values(
                 f"{CURVES} accuracy period=True most=96 epochs=24 pretrain_epochs=0 {ASAS}")) == 5
             and (lead > 0).all(),
-        "where one curve in twenty teaches with its label, macro F1 rises by thirteen points":
-            lambda: abs(mean(f"{CURVES} f1_macro {SPCC}") - mean(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}") - 0.13)
-            < 0.01,
-        "On EROS-1, where most do, it rises by three": lambda: abs(
+        "where one curve in twenty teaches with its label, accuracy rises from 0.78 to 0.85":
+            lambda: round(mean(f"{CURVES} accuracy pretrain_epochs=0 {SPCC}"), 2) == 0.78
+            and round(mean(f"{CURVES} accuracy {SPCC}"), 2) == 0.85,
+        "those from nothing were short, 156 steps on SPCC": lambda: {
+            record.history[-1]["step"] for record in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")} == {156},
+        "On EROS-1, where most do, macro F1 rises by three points": lambda: abs(
             mean(f"{CURVES} f1_macro period=True {EROS}")
             - mean(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS}") - 0.03) < 0.005,
         "and the trees still reach 0.84, ahead of RoMAE from nothing with all the times": lambda: (
@@ -313,11 +315,11 @@ SAID = {
         "shuffling does cost the trees a third of their score": lambda: abs(
             mean(f"{CURVES} f1_macro method=trees information=shuffled {ASAS}")
             / mean(f"{CURVES} f1_macro method=trees {ASAS}") - 2 / 3) < 0.03,
-        "is behind RoMAE on EROS-1; on SPCC it lies between RoMAE with and without pre-training": lambda: (
+        "MiniRocket, on interpolated curves, is behind RoMAE on both surveys of stars": lambda: (
             mean(f"{CURVES} f1_macro method=minirocket {EROS}")
-            < mean(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS}")
-            and mean(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")
-            < mean(f"{CURVES} f1_macro method=minirocket {SPCC}") < mean(f"{CURVES} f1_macro {SPCC}")
+            < mean(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS}") - 0.05
+            and mean(f"{CURVES} f1_macro method=minirocket {ASAS}") < mean(
+                f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS}") - 0.05
         ),
         "On **MALLORN** it is level with RoMAE from nothing, and the trees are eighteen points ahead of both": lambda: (
             abs(mean(f"{CURVES} f1_macro method=minirocket {MALLORN}")
@@ -325,11 +327,16 @@ SAID = {
             and abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
                     - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}") - 0.18) < 0.005
         ),
-        "took about twenty minutes of a CPU core; everything else took three": lambda: all(
+        "and on ASAS by nothing that five folds could show": lambda: no_difference(
+            f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS} | pretrain_epochs=24"),
+        "took about twenty minutes of a CPU core, one without three": lambda: all(
             15 < run.wall_seconds / 60 < 25 for run in runs(f"{CURVES} f1_macro {SPCC}")) and all(
             2 < run.wall_seconds / 60 < 4 for run in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")),
-        "on SPCC they are seven points of macro F1 ahead of RoMAE": lambda: abs(
-            mean(f"{CURVES} f1_macro method=trees {SPCC}") - mean(f"{CURVES} f1_macro {SPCC}") - 0.07) < 0.005,
+        "on SPCC they are four points of accuracy ahead of RoMAE": lambda: abs(
+            mean(f"{CURVES} accuracy method=trees {SPCC}") - mean(f"{CURVES} accuracy {SPCC}") - 0.04) < 0.005,
+        "on SPCC pre-training is worth seven points of accuracy; MiniRocket's macro F1 is near": lambda: abs(
+            mean(f"{CURVES} accuracy {SPCC}") - mean(f"{CURVES} accuracy pretrain_epochs=0 {SPCC}") - 0.07) < 0.005
+            and abs(mean(f"{CURVES} f1_macro method=minirocket {SPCC}") - mean(f"{CURVES} f1_macro {SPCC}")) < 0.05,
     },
     "notebooks/11_tiny_imagenet.ipynb": {
         "It is the read-out that helps.":

@@ -43,7 +43,7 @@ def _supernovae(**changes) -> Setting:
 FINDINGS = (
     Finding(
         id="later", title="Start the clock later, and a model that rotates does not notice.",
-        sentence="One whose times are added as sines and cosines does. None of the two has a [CLS] token: one that "
+        sentence="One whose times are added as sines and cosines does. Neither has a [CLS] token: one that "
         "stays at 0 would notice.",
         axis="mean distance from waves of height 1", chapter="01_rope", lab="waves",
         marks=(
@@ -66,9 +66,9 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="few-labels", title="Where labels are few, pre-training on curves without labels pays.",
-        sentence="A thousand of 21,319 simulated supernovae have labels. RoMAE gains much by filling in all the others "
-        "first; boosted trees on hand-made features stay ahead.",
+        id="few-labels", title="On supernovae with few labels, pre-training on curves without labels pays.",
+        sentence="A thousand of 21,319 simulated supernovae have labels. RoMAE gains much by filling in all of them "
+        "first, those of the test among them; boosted trees on hand-made features stay ahead.",
         axis="macro F1 on SPCC", chapter="10_elasticc", lab="lightcurves", better="higher",
         marks=(
             ("ours", "pre-trained", _supernovae()), ("ours", "not pre-trained", _supernovae(pretrain_epochs=0)),
@@ -108,8 +108,8 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="minirocket", title="MiniRocket, fixed convolutions and a linear classifier, is a hard opponent.",
-        sentence="On Epilepsy MiniRocket names every case right, and RoMAE does not.",
+        id="minirocket", title="On Epilepsy MiniRocket, fixed convolutions and a linear classifier, is ahead.",
+        sentence="It names every case right, and RoMAE does not.",
         axis="accuracy on Epilepsy", chapter="09_uea", lab="uea", better="higher",
         marks=(
             ("ours", "paper's settings", _uea("paper", "accuracy", "Epilepsy")),
@@ -120,7 +120,7 @@ FINDINGS = (
     ),
     Finding(
         id="order", title="On LSST a model that is told no times at all scores as well.",
-        sentence="An accuracy there is no evidence that a model uses order.",
+        sentence="So at our settings. An accuracy there is no evidence that a model uses order.",
         axis="accuracy on LSST", chapter="09_uea", lab="uea", better="higher",
         marks=(
             ("ours", "with times", _uea("best", "accuracy", "LSST")),

@@ -69,7 +69,9 @@ class Step:
         """What the verdict adds in a few words."""
         words = ["by construction"] * self.statement.by_construction + [self.pieces] * bool(self.pieces)
         words = words if self.verdict == "reproduced" else []
-        return ", ".join(words + [self.statement.aside] * bool(self.statement.aside and self.held))
+        if self.verdict == "not tested" and self.shown:
+            words = ["the runs do not decide"]
+        return ", ".join(words + [self.statement.aside] * bool(self.statement.aside and self.verdict != "not tested"))
 
 
 def ladder(root: Path | None = None) -> list[Step]:

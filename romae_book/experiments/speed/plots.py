@@ -35,21 +35,23 @@ def step_shares(profiles: Mapping[str, Mapping[str, float]]) -> Figure:
 @figures.style()
 def ragged(rates: Mapping[str, Mapping[str, float]]) -> Figure:
     """rates: by what lengths are like, real tokens a second by how batches are made; the last is the dense rate."""
-    fig, axes = plt.subplots(1, len(rates), figsize=(5.6, 2.2), sharey=True, squeeze=False)
-    for ax, (title, found) in zip(axes[0], rates.items(), strict=True):
+    fig, axes = plt.subplots(len(rates), 1, figsize=(4.4, 1.7 * len(rates)), squeeze=False)
+    for ax, (title, found) in zip(axes[:, 0], rates.items(), strict=True):
         *ways, dense = found
-        ax.barh(range(len(ways)), [found[way] for way in ways], color=figures.COLOURS["blue"])
+        bars = ax.barh(range(len(ways)), [found[way] for way in ways], color=figures.COLOURS["blue"])
+        ax.bar_label(bars, [f"{found[way]:,.0f}" for way in ways], padding=3)
         ax.axvline(found[dense], color=figures.COLOURS["vermillion"], lw=1.4, ls="--")
-        ax.set(title=title, xlabel="tokens per second", yticks=range(len(ways)), ylim=(len(ways) - 0.5, -0.5))
-        ax.set_yticklabels(ways)
-        ax.locator_params(axis="x", nbins=3)
+        ax.set(title=title, xlim=(0, 1.25 * max(found.values())), xticks=(), ylim=(len(ways) - 0.5, -0.5))
+        ax.set_yticks(range(len(ways)), ways)
+        ax.grid(False)
+    axes[-1, 0].set_xlabel("tokens a second; dashes: all of equal length")
     return fig
 
 
 @figures.style()
 def growth(tokens: Sequence[int], metrics: Mapping[str, float]) -> Figure:
     """Bars of tokens a second, and of memory, of one sample of so many tokens."""
-    fig, axes = plt.subplots(1, 2, figsize=(5.8, 2.5), sharey=True)
+    fig, axes = plt.subplots(2, 1, figsize=(4.4, 3.6))
     rows = range(len(tokens))
     for ax, key, title in zip(
         axes, ("tokens_per_second", "memory_mb"), ("tokens a second", "megabytes for a step"), strict=True

@@ -377,7 +377,7 @@ function explorable(root, data, kit) {
     kit.set(q.face, {r: s.r});
     kit.set(q.hand, {d: `M0 0L${(s.r * Math.sin(a)).toFixed(2)} ${(-s.r * Math.cos(a)).toFixed(2)}`});
     paint(q.tag, s.tag, {x: s.x, y: s.tagY});
-    q.tag.textContent = plain(t);
+    q.tag.textContent = box.phone && t >= 10 ? String(Math.round(t)) : plain(t);  // or neighbours touch
     paint(q.value, s.value, {x: s.x, y: s.top - 5});
     q.value.textContent = box.phone ? plain(values[k]).replace("-", "−") : signed(values[k]);
     const long = s.rise * Math.abs(weight) / most;
@@ -431,7 +431,7 @@ function explorable(root, data, kit) {
     lay.dials.replaceChildren(...speeds.map((speed, i) => {
       const angle = (speed * t).toFixed(1), rest = speed * t % (2 * Math.PI), from = Math.atan2(q[i + n], q[i]);
       const wedge = `M0 0L${point(from)}A${r} ${r} 0 ${+(rest > Math.PI)} 1 ${point(from + rest)}Z`;
-      const words = !speed ? "stays" : wide < 110 ? `${angle} rad` : `${+speed.toFixed(2)} × ${plain(t)} = ${angle}`;
+      const words = !speed ? "not turned" : wide < 110 ? `${angle} rad` : `${+speed.toFixed(2)} × ${plain(t)} = ${angle}`;
       return kit.svg("g", {transform: `translate(${left + (i + 0.5) * wide} ${box.height - R - 20})`},
         shape("face", "circle", {r: R}), shape("wedge", "path", {d: wedge}), line("was", q, i), line("hand", turned, i),
         kit.text(0, R + 14, words, {"text-anchor": "middle"}));

@@ -35,8 +35,8 @@ def explorable(model: RoMAE, source: str = "", title: str = NOTHING[0], **waves)
         data=payload(model, **waves),
         height=412,
         title=title,
-        caption="Go on with “next”, or with the arrow keys. Drag a dot sideways to change its time, up or down to "
-        f"change its value. {source}".rstrip(),
+        caption="Go on with “next”; once you have clicked into the figure, arrow keys do the same. Drag a dot sideways "
+        f"to change its time, up or down to change its value. {source}".rstrip(),
     )
 
 
