@@ -33,3 +33,23 @@ def test_arrow_keys_lead_through_a_page(browser, site):
     tab.keyboard.press("Escape")
     assert sign.count() == 0 and tab.evaluate(size) == before and problems == []
     tab.close()
+
+
+def test_a_figure_with_steps_is_walked_through_first(browser, site):
+    """Also once something in it has the keyboard; after its last step the page goes on."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 800})
+    tab.goto((site / "notebooks" / "02_model.html").as_uri() + "?lecture")
+    sign, bar = tab.locator(".romae-lecture-sign"), tab.locator("[data-explorable=walk] .wk-bar").first
+    bar.wait_for()
+    tab.keyboard.press("ArrowRight")
+    place = sign.inner_text()
+    for step in range(1, 4):
+        tab.keyboard.press("ArrowRight")
+        assert (bar.get_attribute("aria-valuenow"), sign.inner_text()) == (str(step), place)
+    tab.get_by_role("button", name="next").first.focus()
+    for _ in range(4):
+        tab.keyboard.press("ArrowRight")
+    assert (bar.get_attribute("aria-valuenow"), sign.inner_text()) == ("7", place)
+    tab.keyboard.press("ArrowRight")
+    assert sign.inner_text() != place
+    tab.close()

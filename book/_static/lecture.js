@@ -17,12 +17,23 @@
     document.removeEventListener("fullscreenchange", leave);
     if (document.fullscreenElement) document.exitFullscreen();
   };
+  // a figure that leads through steps of its own (the walk of chapter 02) goes through them before the page goes on
+  const led = way => {
+    const bar = steps[at].querySelector(".wk-bar"), to = bar?.children[+bar.getAttribute("aria-valuenow") + way];
+    to?.click();
+    return Boolean(to);
+  };
   const leave = () => { if (!document.fullscreenElement) end(); };  // in full screen Escape is the browser's own
   const key = event => {
-    if (event.target.closest?.("input, select, textarea, .romae-live")) return;  // a figure's own keys are its own
+    const owner = event.target.closest?.("input, select, textarea, .romae-live");
+    if (owner && !owner.querySelector(".wk-bar")) return;  // a figure's own keys are its own
     const way = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
     if (event.key === "Escape") end();
-    else if (way) { event.preventDefault(); show(at + way); }
+    else if (way) {
+      event.preventDefault();
+      event.stopPropagation();
+      if (!led(way)) show(at + way);
+    }
   };
   const begin = () => {
     if (page.classList.contains("romae-lecture")) return;

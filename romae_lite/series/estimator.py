@@ -87,7 +87,8 @@ class Estimator(BaseEstimator):
             "kept": {name: getattr(self, name) for name in self.LEARNT},
         }
         plain = json.dumps(notes, default=lambda value: value.tolist())  # NumPy's
-        tensors = {name: torch.from_numpy(its) for name, its in self._arrays().items()}
+        # copies, since a file refuses arrays that share memory
+        tensors = {name: torch.tensor(its) for name, its in self._arrays().items()}
         save(self.model_, path, notes=json.loads(plain), tensors=tensors)
 
     @classmethod

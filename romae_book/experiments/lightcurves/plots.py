@@ -1,13 +1,13 @@
 """The figures of chapter 10: stars folded by their periods, hidden points filled in, who names a curve best."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
 from ... import figures
-from ...lab.summary import Summary
 from .data import Curves
 
 INKS = dict(zip("ugriz", ("purple", "green", "vermillion", "amber", "grey"), strict=True))
@@ -62,8 +62,8 @@ def answers(arrays: Mapping[str, Mapping[str, np.ndarray]], stars: Sequence[int]
 
 
 @figures.style()
-def scores(surveys: Mapping[str, Mapping[str, Summary]]) -> Figure:
-    """Macro F1 of every method with its interval, a row a survey. surveys: by name, then by MARKS."""
+def scores(surveys: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Macro F1 of every method with its interval, a row a survey. surveys: a Summary by name, then by MARKS."""
     fig, ax = plt.subplots(figsize=(5.2, 0.72 * len(surveys) + 1.9))
     drawn = {}
     for y, (survey, methods) in enumerate(surveys.items()):

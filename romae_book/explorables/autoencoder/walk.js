@@ -150,8 +150,8 @@ function explorable(root, data, kit) {
   const bar = kit.el("div", {class: "wk-bar"}, ...STEPS.map(([name], i) => kit.el("span", {title: name},
     kit.el("b", {}, i ? String(i) : "●"), kit.el("i", {}, name))));
   bar.addEventListener("click", event => {
-    const at = [...bar.children].indexOf(event.target.closest("span"));
-    if (at >= 0) go(at);
+    const {left, width} = bar.getBoundingClientRect(), span = event.target.closest("span");  // none where it was dragged
+    go(span ? [...bar.children].indexOf(span) : Math.floor((event.clientX - left) / width * STEPS.length));
   });
   const back = kit.button("back", {class: "romae-button", name: ""}, () => go(step - 1)),
     next = kit.button("next", {class: "romae-button wk-next", name: ""}, () => go((step + 1) % STEPS.length));
