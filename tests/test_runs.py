@@ -251,7 +251,7 @@ def test_weights_are_kept_when_asked(no_arrays, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_two_processes_train_one_run(tmp_path):
-    """As one would, but for rounding: without masks and class weights, which differ between processes, the mean over
+    """As one would, up to rounding: without masks and class weights, which differ between processes, the mean over
     two halves of a batch is that over the batch. One evaluates, prints and writes; the record says that they were two,
     and its command repeats it."""
     changes = dict(encoder="16x2x1x32", decoder="16x2x1x32", n_train=64, n_test=80, epochs=1, pretrain_epochs=0,

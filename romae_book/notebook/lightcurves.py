@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ..experiments.lightcurves.experiment import METHODS as RIVALS
 from ..experiments.lightcurves.experiment import PROTOCOLS, LightCurves
 from ..experiments.lightcurves.folding import Folding
+from ..experiments.lightcurves.plots import MARKS
 from ..lab.runs import Runs, runs_of
 from ..lab.summary import Summary
 from .tables import Table
@@ -14,10 +15,7 @@ SURVEYS = {
     ("spcc", "random"): "SPCC, 1000 labels at random", ("spcc", "official"): "SPCC, official 1103 labels",
     ("mallorn", "folds"): "MALLORN, 5 classes",
 }
-METHODS = {
-    "trees": "features, boosted trees", "pre-trained": "RoMAE, pre-trained", "scratch": "RoMAE, not pre-trained",
-    "minirocket": "MiniRocket", "sampling": "times and bands alone", "largest": "largest class",
-}
+METHODS = {name: words for name, (words, *_) in MARKS.items()}
 OPPONENTS = {
     "rmse_harmonics": "three harmonics at the found period", "rmse_folded_line": "straight lines in phase",
     "rmse_median": "median of the band", "rmse_line": "straight lines in time",

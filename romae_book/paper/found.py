@@ -120,7 +120,7 @@ FINDINGS = (
     ),
     Finding(
         id="order", title="On LSST a model that is told no times at all scores as well.",
-        sentence="So at our settings. An accuracy there is no evidence that a model uses order.",
+        sentence="We saw this at our settings. An accuracy there is no evidence that a model uses order.",
         axis="accuracy on LSST", chapter="09_uea", lab="uea", better="higher",
         marks=(
             ("ours", "with times", _uea("best", "accuracy", "LSST")),
