@@ -69,12 +69,14 @@ def findings(get: Get) -> Markdown:
     if not (step and where and lengths):
         return Markdown("The measurements that this chapter rests on are not recorded yet.")
     claim = next(c for c in CLAIMS if c.table == "Table 9" and c.where["encoding"] == "rope")
-    m = lengths.metrics
+    on_gpu, m = get("encoding", "small", machine="gpu"), lengths.metrics
+    cost = 100 * (1 - (on_gpu or step).metrics["relative_speed"])
     gain = m["tokens_per_second_curves_grouped_packed"] / m["tokens_per_second_curves_naive"]
     return Markdown(
-        f"- **Continuous positions cost {100 * (1 - step.metrics['relative_speed']):.0f} % of a training step.** That "
-        f"is RoMAE-small on one core, beside absolute positions. The paper has "
-        f"{100 * (1 - claim.value):.0f} % on its GPU.\n"
+        f"- **Continuous positions cost {cost:.0f} % of a training step.** That is RoMAE-small on "
+        f"{'an ' + on_gpu.device if on_gpu else 'one core'}, beside absolute positions. The paper has "
+        f"{100 * (1 - claim.value):.0f} %, on a smaller GPU. On one CPU core it is "
+        f"{100 * (1 - step.metrics['relative_speed']):.0f} %.\n"
         f"- **{100 * where.metrics['share_plain_products']:.0f} % of a step of RoMAE-tiny is matrix products.** The "
         f"whole step reaches {100 * where.metrics['of_achievable']:.0f} % of the rate of a large product.\n"
         f"- **Batches of like length, packed, train {gain:.1f} times as many real tokens per second.** With lengths as "
@@ -86,17 +88,18 @@ def encodings(get: Get, exp: Speed, live: Mapping[str, float]) -> Table:
     """Speed relative to absolute positions, beside Table 9, and of the chapter's own race."""
     claims = {c.where["encoding"]: c for c in CLAIMS if c.table == "Table 9"}
     rows = []
-    for size in ("small", "tiny"):
+    for size, machine in (("small", "gpu"), ("small", "cpu"), ("tiny", "cpu")):
         for encoding, words in (("rope", "continuous"), ("quantised", "quantised")):
-            if r := get("encoding", size, encoding):
-                paper = claims[encoding].printed if size == "small" else ""
-                rows.append((f"{words}, RoMAE-{size}", paper, *(times(r.metrics, key) for key in RATIOS)))
+            if r := get("encoding", size, encoding, machine):
+                where, paper = ("CPU core", "") if machine == "cpu" else (r.device, claims[encoding].printed)
+                ratios = (times(r.metrics, key) for key in RATIOS)
+                rows.append((f"{words}, RoMAE-{size}, {where}", paper, *ratios))
     if RATIOS[0] in live:
         rows.append((f"your run: {exp.encoder}, {exp.task}", "", *(times(live, key) for key in RATIOS)))
     columns = ("RoPE", "paper", "training step", "forward pass", "step, fast form", "forward, fast form")
     caption = (
-        "Speed relative to absolute positions, which are 1 (smallest to largest ratio of a round). One core of a CPU; "
-        "the paper: a GPU."
+        "Speed relative to absolute positions, which are 1 (smallest to largest ratio of a round). The paper's GPU is "
+        "a GTX 1650 Ti."
     )
     return Table(columns, rows, caption)
 

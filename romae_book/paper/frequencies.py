@@ -11,7 +11,7 @@ def _frequencies() -> Iterator[Claim]:
     twos = ((1, 1), (1, 5), (1, 12), (1, 24), (12, 12), (18, 18), (24, 24))
     # they describe what is lost, and do not score
     base = dict(experiment="frequencies", source="N", better="equal", n=1,
-                needs="two to three minutes of an H100 a run, or sixteen hours of a CPU core")
+                needs="about four minutes of an H200 a run, or sixteen hours of a CPU core")
     plot = dict(note="read off a plot, approximate")
     both = dict(note="both lengths were scored with one model, most likely one trained at T = 300")
     for metric, row, of_ones, of_twos, of_all, of_all_300 in (

@@ -17,8 +17,8 @@ CLAIMS = (
         "Table 1", "Position reconstruction, test MSE",
         dict(experiment="position", metric="mse", n=5),
         (
-            ("with [CLS]", dict(cls=True, needs="half a minute of an H100 a run, or of a free CPU core a "
-                                  "quarter of an hour (tiny), an hour (small), one and a half hours or more (base)")),
+            ("with [CLS]", dict(cls=True, needs="two minutes of a GPU a run, or of a free CPU core a "
+                                  "quarter of an hour (tiny), an hour (small), two hours (base)")),
             ("no [CLS]", dict(cls=False, better="equal", known=DRAW,
                                note="every token of the input is the same, so that without "
                               "[CLS] no model can do better than the variance of the positions")),
