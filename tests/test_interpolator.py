@@ -18,7 +18,7 @@ from conftest import ROOT
 from safetensors import safe_open
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 import romae_lite as romae
 from romae_lite.io import digest
@@ -86,8 +86,10 @@ def test_lines_and_their_band_by_hand():
     assert bands[0] > 1.5 * bands[1]
 
 
-def test_the_process_is_scikit_learn_s_where_only_one_kernel_is_left(monkeypatch):
-    """The mean for a fixed kernel; the level's prior is wide, and centred values leave it at 0, nearly."""
+@pytest.mark.parametrize("told", [False, True])
+def test_the_process_is_scikit_learn_s_where_only_one_kernel_is_left(monkeypatch, told):
+    """The mean for a fixed kernel, also with points whose noise is known to differ; the level's prior is wide, and
+    centred values leave it at 0, nearly."""
     rng = np.random.default_rng(1)
     t = np.arange(40.0)
     y = np.sin(t / 4) + 0.1 * rng.normal(size=40)
@@ -95,11 +97,14 @@ def test_the_process_is_scikit_learn_s_where_only_one_kernel_is_left(monkeypatch
     monkeypatch.setattr(candidates, "KERNELS", candidates.KERNELS[1:2])
     monkeypatch.setattr(candidates, "NOISES", np.array([0.01]))
     at = np.array([3.5, 20.2, 38.9])
-    mean, deviation = candidates.average(t, y, at, y.std())
-    kernel = Matern(10, nu=1.5) + ConstantKernel(1 / 0.05) + WhiteKernel(0.01)
+    errors = np.where(rng.random(40) < 0.3, 0.5, 0.1) if told else np.zeros(40)
+    noise = 0.01 * errors**2 / 0.01 if told else np.full(40, 0.01)  # the usual error is 0.1: the grid's one noise
+    mean, deviation = candidates.average(t, y, at, y.std(), errors)
+    kernel = Matern(10, nu=1.5) + ConstantKernel(1 / 0.05)
     z = (y - y.mean()) / y.std()
-    exact = GaussianProcessRegressor(kernel, optimizer=None).fit(t[:, None], z)
+    exact = GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(t[:, None], z)
     expected, spread = exact.predict(at[:, None], return_std=True)
+    spread = np.sqrt(spread**2 + 0.01)  # of a measurement, as noisy as usual
     np.testing.assert_allclose(mean, expected * y.std() + y.mean(), atol=1e-4)  # a nugget of 1e-6 in ours
     ratio = deviation / (spread * y.std())  # the amplitude is integrated out: one factor for all
     assert np.ptp(ratio) < 0.01 * ratio.mean() and 0.5 < ratio.mean() < 2
@@ -164,7 +169,7 @@ def test_tuning_learns_what_the_table_repeats():
 def held(truth, mean, deviation) -> mixture.Held:
     n = len(truth)
     whole = dict(spread=np.ones(n), distance=np.ones(n), beyond=np.zeros(n, bool))
-    return mixture.Held(truth=truth, mean=mean, deviation=deviation, half=np.arange(n) % 2 > 0, **whole)
+    return mixture.Held(truth=truth, mean=mean, deviation=deviation, half=np.arange(n) % 2 > 0, trust=np.ones(n), **whole)
 
 
 def test_weights_of_means_are_the_best_convex_ones():
@@ -181,7 +186,8 @@ def test_weights_of_densities_are_the_shares_that_drew_them():
     narrow = rng.random(20_000) < 0.7
     truth = np.where(narrow, rng.normal(size=20_000) * 0.1, rng.normal(size=20_000) * 3)
     found = held(truth, np.zeros((20_000, 2)), np.tile([0.1, 3.0], (20_000, 1)))
-    np.testing.assert_allclose(mixture.likeliest(mixture.densities(found)), [0.7, 0.3], atol=0.02)
+    shares = mixture.likeliest(mixture.densities(found), found.trust)
+    np.testing.assert_allclose(shares, [0.7, 0.3], atol=0.02)
 
 
 def test_deviations_are_calibrated_in_each_quarter():
@@ -378,17 +384,17 @@ def test_many_rows_are_sampled(monkeypatch):
 
 
 def test_errors_of_measurement_are_heard():
-    """Half of the values are known to be bad: the network trusts the good ones more than without being told."""
+    """Half of the values are known to be bad: told so, the mixture finds the curve that the good ones draw."""
     rng = np.random.default_rng(0)
     t = np.arange(200.0)
-    bad = np.arange(200) % 2 == 0
-    e = np.where(bad, 1.0, 0.05)
+    e = np.where(rng.random(200) < 0.5, 1.0, 0.05)
     frame = pd.DataFrame({"t": t, "y": np.sin(t / 15) + e * rng.normal(size=200), "e": e})
     told = romae.from_table(frame, time="t", value="y", error="e")[0]
     assert told.aux["error"].shape == (1, 200) and told[[0]].aux["error"].shape == (1, 200)
-    answers = [Interpolator(**QUICK).fit(x).predict(at=t + 0.5)[0]
-               for x in (told, romae.from_table(frame, time="t", value="y")[0])]
-    assert np.abs(answers[0] - answers[1]).max() > 0
+    at = t[:-1] + 0.5
+    wrong = [np.std(Interpolator(**QUICK).fit(x).predict(at=at)[0] - np.sin(at / 15))
+             for x in (told, romae.from_table(frame, time="t", value="y")[0])]
+    assert wrong[0] < 0.1 < wrong[1]  # a line between good neighbours errs by 0.04, one between any by 0.5
     with pytest.raises(ValueError, match="e of row 3 is -1; it must be above 0"):
         romae.from_table(frame.assign(e=np.where(t == 3, -1, e)), time="t", value="y", error="e")
 

@@ -174,31 +174,37 @@ def process(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
     def answer(curve, at):
         t, y, out = curve.times, curve.values, np.empty((2, len(at)))
         for seen, mine in questions(t, at):
-            out[:, mine] = average(t[seen], y[seen], at[mine], curve.spread)
+            part = t[seen], y[seen], at[mine], curve.spread, curve.errors[seen]
+            out[:, mine] = average(*part)
         return out
 
     return each(answer, seen, asked)
 
 
-def average(t: np.ndarray, y: np.ndarray, at: np.ndarray, spread: float) -> np.ndarray:
+def average(
+    t: np.ndarray, y: np.ndarray, at: np.ndarray, spread: float, errors: np.ndarray
+) -> np.ndarray:
     """Average the processes on one window, (2, M).
 
     The level has a wide prior, the amplitude is integrated out, so each answer is a
-    Student's; noise belongs to it.
+    Student's; noise belongs to it. Known errors say how noisy a point is beside the
+    others; how much noise there is in all stays open, as nobody's errors are exact.
     """
     n, tick = len(t), np.median(np.diff(t))
+    exact = noise_shares(errors) ** -0.5  # each point is counted in its own noise
     middle, scale = y.mean(), y.std() if np.ptp(y) > 1e-9 * spread else spread
-    z, one = (y - middle) / scale, np.ones(n)
+    z, one = exact * (y - middle) / scale, exact
     apart = np.abs(t[:, None] - t) / tick
     away, span = np.abs(at[:, None] - t) / tick, (t[-1] - t[0]) / tick
     evidence, means, variances = [], [], []
     for length in LENGTHS:
         for kernel in KERNELS if length <= 1.5 * span + 1 else ():
             values, vectors = eigh(
-                kernel(apart / length), driver="evd", check_finite=False
+                exact[:, None] * kernel(apart / length) * exact, driver="evd",
+                check_finite=False,
             )
             z_, one_ = vectors.T @ z, vectors.T @ one
-            cross = kernel(away / length) @ vectors  # (M, N)
+            cross = (kernel(away / length) * exact) @ vectors  # (M, N)
             g = 1 / (values.clip(1e-10) + NOISES[:, None] + 1e-6)  # (noises, N)
             ones = g @ one_**2 + 0.05
             level = g @ (one_ * z_) / ones  # (noises,)
@@ -220,6 +226,15 @@ def average(t: np.ndarray, y: np.ndarray, at: np.ndarray, spread: float) -> np.n
     mean = share @ means
     variance = share @ (variances + (means - mean) ** 2) * (n + 1) / max(n - 2, 1)
     return np.stack((middle + scale * mean, scale * np.sqrt(variance)))
+
+
+def noise_shares(errors: np.ndarray) -> np.ndarray:
+    """Variance of each point's noise over the usual one, (N,): 1 where unknown."""
+    known = errors > 0
+    shares = np.ones(len(errors))
+    if known.any():
+        shares[known] = (errors[known] / np.median(errors[known])) ** 2
+    return shares.clip(1e-3, 1e4)
 
 
 # The network

@@ -36,7 +36,8 @@ def fill(
     time, value, id, channel : str, optional
         Columns, as in `from_table`.
     error : str or array_like, optional
-        Column, or array (N,), of known standard deviations of the measurements.
+        Column, or array (N,), of known standard deviations of the measurements; an
+        Interpolator makes the most of them.
     model : RoMAE or Interpolator, optional
         None: the filler that comes with the package; nothing is trained. An
         Interpolator is fitted to the table if it is not yet: it takes longer, mixes

@@ -226,8 +226,8 @@ class Interpolator(Estimator):
     def _foresee(self, curves: list[Curve], model: RoMAE) -> str:
         """Say what a fit will take, by a window of the processes and two steps."""
         longest = max(curves, key=lambda c: len(c.times))
-        t, y = longest.times[:96], longest.values[:96]
-        window = partial(average, t, y, t[::5], longest.spread)
+        t, y, e = (a[:96] for a in (longest.times, longest.values, longest.errors))
+        window = partial(average, t, y, t[::5], longest.spread, e)
         two = partial(mixture.tune, model, [longest], 2, 0)
         windows = min(sum(len(c.times) for c in curves), mixture.ROWS) / 16
         return foresee((window, 1.5 * windows), (two, self.steps / 2))

@@ -43,6 +43,7 @@ class Held:
     distance: np.ndarray  # (R,) to the nearest value, in median gaps
     beyond: np.ndarray  # (R,) bool
     half: np.ndarray  # (R,) bool: rows that are close share it
+    trust: np.ndarray  # (R,) how much a value says: little where its error is large
 
     def part(self, rows: np.ndarray) -> "Held":
         return Held(**{name: value[rows] for name, value in vars(self).items()})
@@ -90,7 +91,7 @@ def learn(held: Held) -> Weights:
     n, k = held.mean.shape
     if not n:
         return Weights(np.full(k, 1 / k), np.full(k, 1 / k), np.zeros(1), np.zeros(1))
-    squares, shares = least_squares(held), likeliest(densities(held))
+    squares, shares = least_squares(held), likeliest(densities(held), held.trust)
     # The least squares of one hold-out may be luck: half-way to the likeliest shares
     # costs nothing on average, and saves the worst case.
     shares = (squares + shares) / 2, shares
@@ -116,7 +117,7 @@ def least_squares(held: Held, steps: int = 500) -> np.ndarray:
     scale = np.maximum(scale, np.quantile(scale, 0.1))
     off = (held.mean - held.truth[:, None]) / scale[:, None]
     off = off.clip(-6, 6)
-    gram = off.T @ off / n + 1e-3 * np.eye(k)
+    gram = off.T @ (held.trust[:, None] * off) / n + 1e-3 * np.eye(k)
     weights = np.full(k, 1 / k)
     for _ in range(steps):
         gradient = gram @ weights
@@ -133,14 +134,15 @@ def densities(held: Held) -> np.ndarray:
     return np.maximum(norm.logpdf(z) - np.log(size), LOWEST)
 
 
-def likeliest(log: np.ndarray, steps: int = 200) -> np.ndarray:
-    """Weights (K,) of a mixture of densities (R, K), by expectation maximisation."""
+def likeliest(log: np.ndarray, trust: np.ndarray, steps: int = 200) -> np.ndarray:
+    """Weights (K,) of a mixture of densities (R, K), by expectation maximisation; rows
+    count by `trust` (R,)."""
     k = log.shape[1]
     weights, density = np.full(k, 1 / k), np.exp(log - log.max(1, keepdims=True))
     for _ in range(steps):
         share = density * weights
         share /= share.sum(1, keepdims=True)
-        weights = share.mean(0)
+        weights = trust @ share / trust.sum()
     return weights
 
 
@@ -175,6 +177,17 @@ def sample(curves: list[Curve], rng: np.random.Generator) -> list[tuple]:
             if total >= ROWS:
                 return list(chosen.values())
     return list(chosen.values())
+
+
+def trusted(errors: np.ndarray) -> np.ndarray:
+    """How much values say by which answers are judged, (R,): all of it up to the lower
+    quartile of the known errors, less by the square beyond."""
+    known = errors > 0
+    trust = np.ones(len(errors))
+    if known.any():
+        usual = np.quantile(errors[known], 0.25)
+        trust[known] = (usual / np.maximum(errors[known], usual)) ** 2
+    return trust
 
 
 def hide_rows(n: int, kind: str, rng: np.random.Generator) -> np.ndarray:
@@ -236,8 +249,10 @@ def test(
     near = [  # 24 neighbours
         rng.integers(2, size=len(h) // 24 + 1)[np.flatnonzero(h) // 24] for h in hidden
     ]
+    trust = [trusted(c.errors)[h] for c, h in zip(curves, hidden, strict=True)]
     return Held(
         truth=np.concatenate(truth), half=np.concatenate(near) > 0,
+        trust=np.concatenate(trust),
         **gather(candidates, seen, asked),
     )
 
