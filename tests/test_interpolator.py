@@ -169,7 +169,8 @@ def test_tuning_learns_what_the_table_repeats():
 def held(truth, mean, deviation) -> mixture.Held:
     n = len(truth)
     whole = dict(spread=np.ones(n), distance=np.ones(n), beyond=np.zeros(n, bool))
-    return mixture.Held(truth=truth, mean=mean, deviation=deviation, half=np.arange(n) % 2 > 0, trust=np.ones(n), **whole)
+    whole |= dict(half=np.arange(n) % 2 > 0, trust=np.ones(n))
+    return mixture.Held(truth=truth, mean=mean, deviation=deviation, **whole)
 
 
 def test_weights_of_means_are_the_best_convex_ones():
