@@ -35,7 +35,7 @@ class Mark:
     kind: str
     name: str
     value: float
-    low: float | None = None
+    low: float | None = None  # the ends of its interval; of a few runs too scattered for one, the smallest and largest
     high: float | None = None
 
 
@@ -173,7 +173,8 @@ def _number(
     if source in known:
         ends = Estimate.of(summary.values, known[source]).interval or (None, None)
         return Mark(kind, name, summary.mean, *ends)
-    return Mark(kind, name, summary.mean, summary.low, summary.high)
+    ends = (min(summary.values), max(summary.values)) if summary.scattered else (summary.low, summary.high)
+    return Mark(kind, name, summary.mean, *ends)
 
 
 def _advantages(statement: Statement, paper: list[Comparison], reduced: list[Comparison]) -> Iterable[Mark]:

@@ -141,7 +141,7 @@ STATEMENTS = (
         marks=(
             ("ours", "tiny", _position("tiny", True)), ("ours", "small", _position("small", True)),
             ("ours", "base", _position("base", True)), ("rival", "without [CLS]", _position("tiny", False)),
-            *(("paper", size, f"table-1-{CELL[size]}-with-cls") for size in ("tiny", "small")),
+            *(("paper", size, f"table-1-{CELL[size]}-with-cls") for size in SIZES),
         ),
         comparison="with [CLS] it errs less than without", sense="less", kinds="widths",
         pieces=tuple(
@@ -185,7 +185,8 @@ STATEMENTS = (
             for narrow, wide in zip(SIZES, SIZES[1:], strict=False)
         ),
         remark="One of the three runs of base width learned more slowly from early on, and ends far above the other "
-        "two. Nothing but its seed is different.",
+        "two. Nothing but its seed is different. Its line in the picture goes from the smallest of the runs to the "
+        "largest.",
         needs="more runs of base width, two minutes of a GPU each",
     ),
     Statement(
