@@ -10,7 +10,7 @@ from romae_book.experiments.priors.data import matern, periodic, rbf
 from romae_book.experiments.priors.experiment import Priors
 from romae_book.explorables.priors import figure
 from romae_book.explorables.weights import unpacked
-from romae_lite import fill
+from romae_lite.series.filler import fill_arrays
 
 
 def made(seed: int = 0):
@@ -50,10 +50,10 @@ def check(page, data: dict) -> dict:
     at, spread = np.array(now["at"]), now["spread"]
     order, model = np.argsort(t), unpacked(data["model"])
     t, y = t[order], y[order]
-    line = np.stack(fill(t, y, at, model=model))
+    line = np.stack(fill_arrays(t, y, at, model=model))
     assert np.ptp(line) > 0.05 * spread  # or the next line would say little
     np.testing.assert_allclose(np.array(now["line"]).T / spread, line / spread, atol=1e-4)  # PyTorch has float32
-    answer = np.stack(fill(t, y, [now["ask"]], model=model))
+    answer = np.stack(fill_arrays(t, y, np.array([now["ask"]]), model=model))
     np.testing.assert_allclose(np.array(now["answer"])[0] / spread, answer[:, 0] / spread, atol=1e-4)
     everywhere, found = np.append(at, now["ask"]), np.concatenate((now["gp"], now["gpAnswer"])).T
     if now["kernel"]["known"]:

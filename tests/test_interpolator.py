@@ -96,6 +96,8 @@ def test_the_process_is_scikit_learn_s_where_only_one_kernel_is_left(monkeypatch
     monkeypatch.setattr(candidates, "LENGTHS", (10,))
     monkeypatch.setattr(candidates, "KERNELS", candidates.KERNELS[1:2])
     monkeypatch.setattr(candidates, "NOISES", np.array([0.01]))
+    units = candidates.noise_units
+    monkeypatch.setattr(candidates, "noise_units", lambda errors: units(errors)[-1:])  # as they say, where they differ
     at = np.array([3.5, 20.2, 38.9])
     errors = np.where(rng.random(40) < 0.3, 0.5, 0.1) if told else np.zeros(40)
     noise = 0.01 * errors**2 / 0.01 if told else np.full(40, 0.01)  # the usual error is 0.1: the grid's one noise

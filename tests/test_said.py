@@ -1,8 +1,8 @@
 """Sentences typed by hand about recorded runs are still true.
 
-Numbers on the pages are generated, and so is most of what is said of them. Some sentences are typed: "the fast
-form gains nothing there", "the trees are ahead". A row here names one, and what has to hold of the records for it to be true. Where a test
-fails, new records have made a sentence false: write it anew, and its row with it.
+Numbers on the pages are generated, and so is most of what is said of them. Some sentences are typed: "the fast form
+gains nothing there", "the trees are ahead". A row here names one, and what has to hold of the records for it to be
+true. Where a test fails, new records have made a sentence false: write it anew, and its row with it.
 """
 
 import json

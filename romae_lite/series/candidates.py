@@ -13,6 +13,7 @@ across         what other channels and series say at that time
 """
 
 import copy
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -24,7 +25,15 @@ from scipy.linalg import eigh
 
 from ..model import RoMAE
 from ..optim import Muon
-from .filler import WINDOW, fill_each, filling_loss, look, questions
+from .filler import (
+    FLOOR,
+    WINDOW,
+    fill_each,
+    filling_loss,
+    look,
+    questions,
+    smallest_step,
+)
 
 
 class Curve(NamedTuple):
@@ -188,23 +197,23 @@ def average(
 
     The level has a wide prior, the amplitude is integrated out, so each answer is a
     Student's; noise belongs to it. Known errors say how noisy a point is beside the
-    others; how much noise there is in all stays open, as nobody's errors are exact.
+    others, if the evidence agrees; how much noise there is in all stays open.
     """
     n, tick = len(t), np.median(np.diff(t))
-    exact = noise_shares(errors) ** -0.5  # each point is counted in its own noise
     middle, scale = y.mean(), y.std() if np.ptp(y) > 1e-9 * spread else spread
-    z, one = exact * (y - middle) / scale, exact
+    z = (y - middle) / scale
     apart = np.abs(t[:, None] - t) / tick
     away, span = np.abs(at[:, None] - t) / tick, (t[-1] - t[0]) / tick
     evidence, means, variances = [], [], []
-    for length in LENGTHS:
-        for kernel in KERNELS if length <= 1.5 * span + 1 else ():
+    able = [length for length in LENGTHS if length <= 1.5 * span + 1]
+    for one in noise_units(errors):  # each point is counted in its own noise
+        for length, kernel in itertools.product(able, KERNELS):
             values, vectors = eigh(
-                exact[:, None] * kernel(apart / length) * exact, driver="evd",
+                one[:, None] * kernel(apart / length) * one, driver="evd",
                 check_finite=False,
             )
-            z_, one_ = vectors.T @ z, vectors.T @ one
-            cross = (kernel(away / length) * exact) @ vectors  # (M, N)
+            z_, one_ = vectors.T @ (one * z), vectors.T @ one
+            cross = (kernel(away / length) * one) @ vectors  # (M, N)
             g = 1 / (values.clip(1e-10) + NOISES[:, None] + 1e-6)  # (noises, N)
             ones = g @ one_**2 + 0.05
             level = g @ (one_ * z_) / ones  # (noises,)
@@ -213,6 +222,7 @@ def average(
             amplitude = square / (n + 0.5)
             evidence.append(
                 0.5 * (np.log(g).sum(1) - np.log(ones) - (n + 0.5) * np.log(amplitude))
+                + np.log(one).sum()
             )
             weights = cross * g[:, None]  # (noises, M, N)
             means.append(level[:, None] + np.einsum("smn,sn->sm", weights, rest))
@@ -228,13 +238,14 @@ def average(
     return np.stack((middle + scale * mean, scale * np.sqrt(variance)))
 
 
-def noise_shares(errors: np.ndarray) -> np.ndarray:
-    """Variance of each point's noise over the usual one, (N,): 1 where unknown."""
-    known = errors > 0
-    shares = np.ones(len(errors))
-    if known.any():
-        shares[known] = (errors[known] / np.median(errors[known])) ** 2
-    return shares.clip(1e-3, 1e4)
+def noise_units(errors: np.ndarray) -> list[np.ndarray]:
+    """How exact each point is beside the usual one, (N,): all alike; and, where errors
+    are known and differ, as they say."""
+    known, exact = errors > 0, np.ones(len(errors))
+    if not known.any() or np.ptp(errors[known]) == 0:
+        return [exact]
+    exact[known] = (np.median(errors[known]) / errors[known]).clip(0.01, 30)
+    return [np.ones(len(errors)), exact]
 
 
 # The network
@@ -325,6 +336,29 @@ def draw_hidden(n: int, count: int, kind: str, rng: np.random.Generator) -> np.n
             hidden[start : start + run] = True
             end = start + run
     return hidden
+
+
+def untrained(
+    model: RoMAE | None, seen: list[Curve], asked: list[np.ndarray]
+) -> Answers:
+    """Average the filler and the Gaussian processes, each by how sure it is.
+
+    Of a curve that does not vary: lines. The filler is not told known errors: where a
+    curve changes faster than it was sampled it believes them too much.
+    """
+    bare = [c._replace(errors=np.zeros(len(c.times))) for c in seen]
+    answers = lines(seen, asked)
+    both = zip(network(model, bare, asked), process(seen, asked), strict=True)
+    for i, pair in enumerate(both):
+        if seen[i].varies:
+            mean, deviation = np.stack(pair, axis=1)  # (2, M) each
+            least = FLOOR * smallest_step(seen[i].values)
+            deviation = np.maximum(deviation, max(least, 1e-9 * seen[i].spread))
+            share = 1 / deviation / (1 / deviation).sum(0)
+            middle = (share * mean).sum(0)
+            square = (share * (deviation**2 + (mean - middle) ** 2)).sum(0)
+            answers[i] = np.stack((middle, np.sqrt(square)))
+    return answers
 
 
 # Other channels and series

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from .. import checks
 from ..model import RoMAE
-from .candidates import Curve, lines, network, scale_curves
+from .candidates import Curve, scale_curves, untrained
 from .columns import read_asked, read_numbers, read_times, seconds
-from .filler import LEAST, fill_arrays
+from .filler import LEAST, merge
 
 
 def fill(
@@ -39,9 +39,9 @@ def fill(
         Column, or array (N,), of known standard deviations of the measurements; an
         Interpolator makes the most of them.
     model : RoMAE or Interpolator, optional
-        None: the filler that comes with the package; nothing is trained. An
-        Interpolator is fitted to the table if it is not yet: it takes longer, mixes
-        several methods and errs less.
+        None: the filler that comes with the package, averaged with Gaussian processes;
+        nothing is trained. An Interpolator is fitted to the table if it is not yet: it
+        takes longer, mixes several methods and errs less.
     verbose : bool
         Print what was done to the table.
 
@@ -114,7 +114,9 @@ def fill_series(
             "its length: neither mean nor band can be trusted there",
             stacklevel=3,  # through `fill`
         )
-    return fill_arrays(t, y, asked, e, model)
+    curves = scale_curves([Curve(0, 0, *merge(t, y, e))])
+    ((mean, deviation),) = untrained(model, curves, [asked])
+    return mean, deviation
 
 
 def fill_table(table, at, model, mixed: bool, verbose: bool, **names) -> Any:
@@ -140,9 +142,7 @@ def fill_table(table, at, model, mixed: bool, verbose: bool, **names) -> Any:
     curves = [Curve(*divmod(i, channels), *part) for i, part in enumerate(parts)]
     times = [when for (when,) in rows.split(asked, count, "time")]
     if not mixed:
-        curves = scale_curves(curves)
-        both = zip(network(model, curves, times), lines(curves, times), strict=True)
-        answers = [np.where(np.isnan(one), line, one) for one, line in both]
+        answers = untrained(model, scale_curves(curves), times)
     else:
         if not hasattr(model, "report_"):
             scale = rows.scale()

@@ -10,8 +10,6 @@ from matplotlib.figure import Figure
 from ... import figures
 from .data import Curves
 
-INKS = dict(zip("ugriz", ("purple", "green", "vermillion", "amber", "grey"), strict=True))
-
 MARKS = {  # of each method: words, colour, mark, filled
     "trees": ("boosted trees on features", "green", "D", True), "minirocket": ("MiniRocket", "green", "s", False),
     "pre-trained": ("RoMAE, pre-trained", "blue", "o", True), "scratch": ("RoMAE, not pre-trained", "blue", "o", False),
