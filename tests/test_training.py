@@ -499,11 +499,22 @@ def test_checkpoints_are_saved_as_often_as_asked(tmp_path, monkeypatch):
     assert len(saves) == 1 + 15
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-@pytest.mark.slow
-@pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.weekly)], ids=["compiled", "plain"])
-def test_compiled_equals_plain_and_either_goes_on_where_the_other_stopped(tmp_path, first):
-    """The slowest test here. Fused kernels add in another order: float32, six steps, as for the plain loop."""
+COMPILERS = [
+    "eager",  # the path through the loop, with the model's own arithmetic: a compiler takes a minute
+    pytest.param("inductor", marks=[
+        pytest.mark.weekly, pytest.mark.slow,
+        pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler"),
+    ]),
+]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("first", [True, False], ids=["compiled", "plain"])
+def test_compiled_equals_plain_and_either_goes_on_where_the_other_stopped(tmp_path, monkeypatch, first, compiler):
+    """Fused kernels add in another order: float32, six steps, as for the plain loop."""
+    asked, whole = [], torch.compile
+    by = lambda net, **how: asked.append(how) or whole(net, backend=compiler, **how)  # noqa: E731
+    monkeypatch.setattr(torch, "compile", by)
 
     def run(recipe, **options):
         torch.manual_seed(0)
@@ -516,6 +527,7 @@ def test_compiled_equals_plain_and_either_goes_on_where_the_other_stopped(tmp_pa
     with pytest.raises(Interrupted):
         run(replace(plain, compile=first), checkpoint=path, stop=lambda: next(steps) == 3)
     net, found = run(replace(plain, compile=not first), checkpoint=path)
+    assert len(asked) == 1
     assert [e["loss"] for e in found] == pytest.approx([e["loss"] for e in expected], rel=1e-4)
     for name, p in exact.named_parameters():
         torch.testing.assert_close(net.get_parameter(name), p, rtol=1e-3, atol=2e-5)
@@ -547,6 +559,7 @@ def fixed_loss(net, batch, generator):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly  # a run of two processes in test_runs.py has the same mean, in every run
 def test_two_processes_equal_one(tmp_path):
     """`accelerate launch` with two processes: the mean over both halves of a batch is the mean over the batch."""
     script, out = tmp_path / "pair.py", tmp_path / "pair.pt"
