@@ -1,6 +1,7 @@
 """The measurements of chapter 13. No test looks at how long anything takes: only at what is counted and raced."""
 
 import math
+import types
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from benchmarks.table import lines
 from romae_book.cli.verify import again
 from romae_book.experiments.speed import measures, work
 from romae_book.experiments.speed.experiment import MEASURES, Speed
-from romae_book.experiments.speed.race import Ratio, race, ratio
+from romae_book.experiments.speed.race import Ratio, clock, race, ratio
 from romae_book.experiments.speed.straightforward import Model
 from romae_lite.fast import Fast
 from romae_lite.masking import hide, split
@@ -77,19 +78,17 @@ def test_a_training_learns_its_batch(form):
     assert sum(losses[-5:]) < 0.9 * sum(losses[:5])
 
 
-def once(contenders, rounds, now):
-    marks = [now()]
-    for run in contenders.values():
-        run()
-        marks.append(now())
-    return {name: [end - begin] for name, begin, end in zip(contenders, marks, marks[1:], strict=False)}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", MEASURES)
-def test_every_measurement_measures(measure, monkeypatch):
-    if measure == "start":  # whose contenders are processes of seconds: none is run twice to warm up
-        monkeypatch.setattr(measures, "race", once)
+@pytest.mark.parametrize(
+    ("measure", "fresh"),
+    [*((measure, False) for measure in MEASURES), pytest.param("start", True, marks=pytest.mark.weekly)],
+)
+def test_every_measurement_measures(measure, fresh, monkeypatch):
+    """fresh: the contenders of `start` are processes of seconds, which run here but once a week."""
+    if not fresh:
+        here = types.SimpleNamespace(run=lambda command, **_: exec(command[2], {}))
+        monkeypatch.setattr(measures, "subprocess", here)
+        monkeypatch.setattr(measures, "_clock_of_children", clock)
     exp = Speed.quick().replace(measure=measure, **SMALL)
     model, history = exp.train(exp.data(0), 0, device="cpu")
     metrics = exp.evaluate(model, None)
