@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from contextlib import contextmanager
 from pathlib import Path
 
 import axe_playwright_python
@@ -172,42 +173,48 @@ def check_keyboard(tab, figure) -> None:
         assert kept, f"focus is lost on {name}"
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_page_is_complete_and_quiet_and_its_figures_answer(visit, page):
-    """Loaded once: in the light, in the dark, and at every width from a television's to a small phone's; then every
-    figure by pointer and by keyboard (in this order: buttons may start what moves by itself)."""
-    tab = visit(page)
-    tab.wait_for_function("document.querySelector('.math:not(:has(mjx-container))') === null")  # formulas are typeset
-    assert tab.evaluate("document.querySelectorAll('mjx-merror, .MathJax_Error').length") == 0
-    tab.evaluate(AXE.read_text(encoding="utf-8"))
-    for scheme in ("dark", "light"):
-        tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        tab.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
-        assert [found for found in tab.evaluate(FINDINGS, scheme) if found[0] not in ALLOWED] == []
-    for width in (*WIDTHS, 1300):  # formulas, tables and code may scroll within themselves; the page may not
-        tab.set_viewport_size({"width": width, "height": 900})
-        assert tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, width
-        assert tab.evaluate("window.scrollTo(500, 0), window.scrollX") == 0, width
-    if page.startswith("notebooks/"):  # lines of 88 columns fit the last of these widths, a laptop's
-        wide = "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText)"
-        assert tab.locator(".bd-article div.highlight pre").evaluate_all(wide) == []
-    assert tab.locator(".romae-explorable:not([data-ready])").count() == 0
-    assert bool(explorables(tab)) == (page in WITH_FIGURES)
-    for check in (check_pointer, check_keyboard):
-        for figure in explorables(tab):
-            check(tab, figure)
-    assert tab.problems == []
+def check_touch(tab, figure, swipe) -> None:
+    """Whatever is dragged follows a finger without the browser taking it away. Up and down scroll the page and change
+    nothing, but for what is dragged that way too (class romae-free)."""
+    nodes = [n for n in figure.locator(".romae-drag").all() if n.is_visible()]
+    followed, tried = not nodes, 0
+    for node in nodes:
+        if tried == 3:
+            break
+        middle = """e => {
+            scrollBy({top: e.getBoundingClientRect().top - 400, behavior: "instant"});
+            const box = e.getBoundingClientRect(), x = box.left + box.width / 2, y = box.top + box.height / 2;
+            return e.contains(document.elementFromPoint(x, y)) ? [x, y] : null;
+        }"""
+        name = node.evaluate("e => e.outerHTML")[:120]
+        if not (place := node.evaluate(middle)):
+            continue  # something else lies over it
+        x, y = place
+        tried += 1
+        before = state(figure)
+        assert not swipe(x, y, 60 if x < 195 else -60, 4), f"{name}: the browser took a sideways drag away"
+        followed |= state(figure) != before
+        if not (node.is_visible() and (place := node.evaluate(middle))):
+            continue
+        x, y = place
+        before, top = state(figure), tab.evaluate("scrollY")
+        swipe(x, y, 0, -60)
+        if "romae-free" in node.get_attribute("class"):
+            assert tab.evaluate("scrollY") == top, f"{name}: scrolls"
+        else:
+            assert tab.evaluate("scrollY") > top, f"{name}: keeps the page from scrolling"
+            assert state(figure) == before, f"{name}: scrolling past changes it"
+    assert followed, "nothing follows the finger"
 
 
-@pytest.mark.parametrize("page", WITH_FIGURES)
-def test_figures_answer_on_a_phone(visit, page):
-    """To the pointer, at this width; and whatever is dragged follows a finger without the browser taking it away. Up
-    and down scroll the page and change nothing, but for what is dragged that way too (class romae-free)."""
-    tab = visit(page, "phone")
-    for figure in explorables(tab):
-        check_pointer(tab, figure)
+@contextmanager
+def phone(tab):
+    """The open page on a phone's screen; yields swipe(x, y, dx, dy) -> whether the browser took the finger away."""
+    size = tab.viewport_size
+    tab.set_viewport_size(dict(zip(("width", "height"), VIEWS["phone"][1:], strict=True)))
     tab.evaluate("addEventListener('pointercancel', () => { window.cancelled = true; }, true)")
     touch = tab.context.new_cdp_session(tab)
+    touch.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
 
     def swipe(x, y, dx, dy):
         tab.evaluate("window.cancelled = false")
@@ -220,36 +227,52 @@ def test_figures_answer_on_a_phone(visit, page):
         tab.wait_for_timeout(80)
         return tab.evaluate("window.cancelled")
 
-    for figure in explorables(tab):
-        nodes = [n for n in figure.locator(".romae-drag").all() if n.is_visible()]
-        followed, tried = not nodes, 0
-        for node in nodes:
-            if tried == 3:
-                break
-            middle = """e => {
-                scrollBy({top: e.getBoundingClientRect().top - 400, behavior: "instant"});
-                const box = e.getBoundingClientRect(), x = box.left + box.width / 2, y = box.top + box.height / 2;
-                return e.contains(document.elementFromPoint(x, y)) ? [x, y] : null;
-            }"""
-            name = node.evaluate("e => e.outerHTML")[:120]
-            if not (place := node.evaluate(middle)):
-                continue  # something else lies over it
-            x, y = place
-            tried += 1
-            before = state(figure)
-            assert not swipe(x, y, 60 if x < 195 else -60, 4), f"{name}: the browser took a sideways drag away"
-            followed |= state(figure) != before
-            if not (node.is_visible() and (place := node.evaluate(middle))):
-                continue
-            x, y = place
-            before, top = state(figure), tab.evaluate("scrollY")
-            swipe(x, y, 0, -60)
-            if "romae-free" in node.get_attribute("class"):
-                assert tab.evaluate("scrollY") == top, f"{name}: scrolls"
-            else:
-                assert tab.evaluate("scrollY") > top, f"{name}: keeps the page from scrolling"
-                assert state(figure) == before, f"{name}: scrolling past changes it"
-        assert followed, "nothing follows the finger"
+    yield swipe
+    touch.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    tab.set_viewport_size(size)
+
+
+# Lab records are one page with other numbers: axe-core, which takes most of the time, looks at three of them that have
+# all kinds of tables between them, and at the others weekly.
+ALIKE = [page for page in PAGES if page.startswith("book/lab/") and page[9:] not in ("spirals", "speed", "uea")]
+
+
+@pytest.mark.parametrize(
+    ("page", "axe"),
+    [(page, page not in ALIKE) for page in PAGES]
+    + [pytest.param(page, True, marks=pytest.mark.weekly) for page in ALIKE],
+)
+def test_page_is_complete_and_quiet_and_its_figures_answer(visit, page, axe):
+    """Loaded once: in the light, in the dark, and at every width from a television's to a small phone's; then every
+    figure on a phone, by pointer and by finger, and on a desk by pointer and by keyboard (in this order: buttons may
+    start what moves by itself)."""
+    tab = visit(page)
+    tab.wait_for_function("document.querySelector('.math:not(:has(mjx-container))') === null")  # formulas are typeset
+    assert tab.evaluate("document.querySelectorAll('mjx-merror, .MathJax_Error').length") == 0
+    if axe:
+        tab.evaluate(AXE.read_text(encoding="utf-8"))
+    for scheme in ("dark", "light") if axe else ():
+        tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        tab.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+        assert [found for found in tab.evaluate(FINDINGS, scheme) if found[0] not in ALLOWED] == []
+    for width in (*WIDTHS, 1300):  # formulas, tables and code may scroll within themselves; the page may not
+        tab.set_viewport_size({"width": width, "height": 900})
+        assert tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, width
+        assert tab.evaluate("window.scrollTo(500, 0), window.scrollX") == 0, width
+    if page.startswith("notebooks/"):  # lines of 88 columns fit the last of these widths, a laptop's
+        wide = "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText)"
+        assert tab.locator(".bd-article div.highlight pre").evaluate_all(wide) == []
+    assert tab.locator(".romae-explorable:not([data-ready])").count() == 0
+    assert bool(explorables(tab)) == (page in WITH_FIGURES)
+    if page in WITH_FIGURES:
+        with phone(tab) as swipe:
+            for figure in explorables(tab):
+                check_pointer(tab, figure)
+            for figure in explorables(tab):
+                check_touch(tab, figure, swipe)
+    for check in (check_pointer, check_keyboard):
+        for figure in explorables(tab):
+            check(tab, figure)
     assert tab.problems == []
 
 
@@ -296,18 +319,6 @@ def test_nothing_moves_while_a_page_loads(browser, address, page):
     tab.close()
 
 
-def test_print_is_light(visit):
-    """Paper is white, whatever theme the reader has chosen."""
-    tab = visit("notebooks/05_spirals", "dark")
-    theme = lambda: tab.evaluate("document.documentElement.dataset.theme")  # noqa: E731
-    assert theme() == "dark"
-    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert theme() == "light"
-    assert tab.locator(".romae-explorable").first.get_attribute("data-scheme") == "light"
-    tab.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert theme() == "dark"
-
-
 def test_chapter_shows_what_its_state_says(visit):
     """data-state is what tests read; the reader reads the text. They must not part."""
     tab = visit("notebooks/05_spirals")
@@ -327,26 +338,30 @@ def test_chapter_shows_what_its_state_says(visit):
     assert len(seen) == 3
 
 
-def test_colour_scheme_button_switches_and_figures_follow(visit):
+def test_colour_scheme_button_switches_and_figures_follow_and_print_is_light(visit):
+    """Paper is white, whatever theme the reader has chosen."""
     tab = visit(TOC["root"], "light")
     figure = tab.locator(".romae-explorable").first
     ink = "e => getComputedStyle(e).color"
     ground = "() => getComputedStyle(document.body).backgroundColor"
+    theme = lambda: tab.evaluate("document.documentElement.dataset.theme")  # noqa: E731
     light = (figure.evaluate(ink), tab.evaluate(ground))
     button = tab.locator(".theme-switch-button").first
     for _ in range(3):  # auto, light, dark
-        if tab.evaluate("document.documentElement.dataset.theme") == "dark":
+        if theme() == "dark":
             break
         button.click()
     dark = (figure.evaluate(ink), tab.evaluate(ground))
     assert light[0] != dark[0] and light[1] != dark[1]
-    assert tab.problems == []
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert theme() == "light" and figure.get_attribute("data-scheme") == "light"
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert theme() == "dark" and tab.problems == []
 
 
 def test_search_finds_the_chapter(visit):
-    tab = visit("book/intro")
-    base = tab.url.rsplit("/book/", 1)[0]
-    tab.goto(f"{base}/search.html?q=spirals")
+    tab = visit("search")
+    tab.goto(f"{tab.url}?q=spirals")
     tab.wait_for_selector("#search-results ul.search li a", timeout=20_000)
     hrefs = tab.locator("#search-results a").evaluate_all("links => links.map(a => a.getAttribute('href'))")
     assert any("05_spirals" in href for href in hrefs)

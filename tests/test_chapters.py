@@ -3,6 +3,7 @@
 import ast
 import functools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -344,10 +345,16 @@ def test_the_checks_can_fail(check, source, tag, shows):
 # -- executed ----------------------------------------------------------------------------------------------------
 
 
+PAPERMILLS = "05_spirals"  # which papermill executes, and nbval at full size alone
+
+
 @pytest.mark.slow
 @pytest.mark.book
-@pytest.mark.parametrize("size", ["small", pytest.param("full", marks=pytest.mark.weekly)])
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [(name, "small") for name in NOTEBOOKS if name != PAPERMILLS]
+    + [pytest.param(name, "full", marks=pytest.mark.weekly) for name in NOTEBOOKS],
+)
 def test_runs_and_prints_what_it_printed(tmp_path, name, size):
     copy = tmp_path / f"{name}.ipynb"
     copy_for_nbval(NOTEBOOKS[name], copy, SMALL.get(name, {}) if size == "small" else {})
@@ -378,15 +385,24 @@ def test_an_output_that_changed_is_noticed(tmp_path):
 @pytest.mark.slow
 @pytest.mark.book
 def test_papermill_trains_and_reports(tmp_path):
-    """A few steps, from the repository's root: a number for both errors, and no trace in the repository."""
+    """A few steps, from the repository's root: a number for both errors, no trace in the repository, marked cells print
+    what they printed, and of the panels that a reader would have (romae_book/notebook/live.py) nothing is stored."""
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "results").rglob("*")}
     out = tmp_path / "out.ipynb"
-    small = "-p epochs 3 -p n_train 32 -p n_test 100".split()
-    command = [sys.executable, "-m", "papermill", "notebooks/05_spirals.ipynb", str(out), *small]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=800)
+    small = [word for name, value in SMALL[PAPERMILLS].items() for word in ("-p", name, str(value))]
+    command = [sys.executable, "-m", "papermill", f"notebooks/{PAPERMILLS}.ipynb", str(out), *small]
+    environment = {name: value for name, value in os.environ.items() if name != "ROMAE_LIVE"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=800)
     assert done.returncode == 0, done.stderr[-3000:]
     notebook = nbformat.read(out, as_version=4)
-    assert any("injected-parameters" in tags(cell) and "epochs = 3" in cell.source for cell in notebook.cells)
+    assert "widgets" not in notebook.metadata
+    assert not [kind for output in outputs(notebook) for kind in output.get("data", {}) if "widget" in kind]
+    assert any("injected-parameters" in tags(cell) and "n_train = 32" in cell.source for cell in notebook.cells)
+    marked, stored = (
+        ["".join(map(text_of, cell.outputs)) for cell in made.cells if "nbval-check-output" in tags(cell)]
+        for made in (notebook, read(PAPERMILLS))
+    )
+    assert marked == stored and marked
     text = "\n".join(text_of(output) for output in outputs(notebook))
     for metric in ("RMSE to the clean curve", "RMSE to the noisy points"):
         assert re.search(rf"^{metric} +\d+\.\d+", text, re.M), metric

@@ -26,6 +26,7 @@ def python(*words, **environment) -> subprocess.CompletedProcess:
     )
 
 
+# What a GPU would refuse: `RUNS` tries it first, for either kind.
 OBJECTIONS = {
     "cuda": (
         ("torch.ones(3, device='cuda') + torch.ones(3)", "found tensors on cuda:0 and on the CPU"),
@@ -37,25 +38,6 @@ OBJECTIONS = {
     ),
     "mps": (("torch.ones(3).double().to('mps')", "float64"),),
 }
-OBJECTING = """
-import json, sys
-import numpy as np, torch, pretend_gpu
-
-pretend_gpu.install(sys.argv[1])
-for code, text in json.loads(sys.argv[2]):
-    try:
-        exec(code)
-    except (RuntimeError, TypeError) as error:
-        assert text in str(error), f"{code}: {error}"
-    else:
-        raise AssertionError(f"{code}: no objection")
-"""
-
-
-@pytest.mark.parametrize("kind", OBJECTIONS)
-def test_the_pretence_objects_where_a_gpu_would(kind):
-    done = python("-c", OBJECTING, kind, json.dumps(OBJECTIONS[kind]))
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 STEPS = """
@@ -105,9 +87,16 @@ def test_no_training_step_waits_for_the_gpu(names):
 
 RUNS = """
 import json, sys
-import pretend_gpu
+import numpy as np, torch, pretend_gpu
 
 pretend_gpu.install(sys.argv[1])
+for code, text in json.loads(sys.argv[3]):
+    try:
+        exec(code)
+    except (RuntimeError, TypeError) as error:
+        assert text in str(error), f"{code}: {error}"
+    else:
+        raise AssertionError(f"{code}: no objection")
 from romae_book.cli.commands import main
 
 for words in json.loads(sys.argv[2]):
@@ -122,12 +111,13 @@ for words in json.loads(sys.argv[2]):
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else value,
 )
 def test_experiments_run_on_a_gpu(tmp_path, monkeypatch, names, kind, precision):
-    """From data to record, and they start in the numbers of a CPU."""
+    """From data to record, and they start in the numbers of a CPU; the pretence objects where a GPU would."""
     monkeypatch.setenv("ROMAE_RESULTS", str(tmp_path))
     monkeypatch.setenv("ROMAE_CHECKPOINTS", str(tmp_path))
     settings = {name: tuple((SMALL[name] | {"precision": precision}).items()) for name in names}
     plans = [Planned(experiment=name, preset="quick", seed=0, overrides=settings[name]) for name in names]
-    done = python("-c", RUNS, kind, json.dumps([shlex.split(plan.command)[4:] for plan in plans]))
+    commands = [shlex.split(plan.command)[4:] for plan in plans]
+    done = python("-c", RUNS, kind, json.dumps(commands), json.dumps(OBJECTIONS[kind]))
     assert done.returncode == 0, done.stderr[-3000:]
     for plan in plans:
         gpu, cpu = records.load(plan.path), run(plan, device="cpu", force=True)

@@ -1,6 +1,5 @@
 """The live lab: callbacks as a kernel would call them, and all of it in a real JupyterLab."""
 
-import json
 import os
 import signal
 import socket
@@ -231,18 +230,3 @@ def test_in_jupyterlab_training_stops_and_the_curve_follows(browser, lab, tmp_pa
         page.screenshot(path=tmp_path / "lab.png")
     finally:
         context.close()
-
-
-@pytest.mark.slow
-def test_executed_by_a_tool_nothing_is_stored(tmp_path):
-    notebook(tmp_path / "live.ipynb")
-    text = (tmp_path / "live.ipynb").read_text().replace("epochs=100000", "epochs=3")
-    (tmp_path / "live.ipynb").write_text(text)
-    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", tmp_path / "live.ipynb"]
-    environment = {k: v for k, v in os.environ.items() if k != "ROMAE_LIVE"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    stored = json.loads((tmp_path / "live.ipynb").read_text())
-    assert "widgets" not in stored["metadata"]
-    kinds = {o["output_type"] for cell in stored["cells"] for o in cell.get("outputs", [])}
-    assert kinds == {"stream"} and "ended after 48 steps" in json.dumps(stored)
