@@ -12,15 +12,15 @@ NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipy
 
 # Parameters that make a chapter's own run small. Every chapter is here: test_chapters compares.
 SMALL = {
-    "00_fifteen_minutes": {"n_train": 640}, "01_rope": {"tokens": 12}, "02_model": {"steps": 40, "n_train": 640},
-    "03_cls": {"epochs": 1, "n_train": 640, "n_valid": 100, "n_test": 400},
-    "04_units": {"epochs": 1, "n_train": 640, "n_test": 50, "per_group": 20},
+    "00_fifteen_minutes": {"n_train": 320}, "01_rope": {"tokens": 12}, "02_model": {"steps": 20, "n_train": 640},
+    "03_cls": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
+    "04_units": {"epochs": 1, "n_train": 64, "n_test": 8, "per_group": 2},
     "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},
-    "06_synthetic": {"n_train": 640, "n_valid": 50, "n_test": 200}, "07_physionet": {"patients": 100, "epochs": 1},
-    "08_pendulum": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 60},
+    "06_synthetic": {"n_train": 64, "n_valid": 10, "n_test": 10}, "07_physionet": {"patients": 60, "epochs": 1},
+    "08_pendulum": {"epochs": 1, "n_train": 50, "n_valid": 10, "n_test": 10},
     "09_uea": {"epochs": 1, "pretrain_epochs": 1}, "10_elasticc": {"epochs": 1},
     "11_tiny_imagenet": {"per_class": 12, "epochs": 1, "pretrain_epochs": 1, "painter_epochs": 1},
-    "12_esc50": {"epochs": 1, "pretrain_epochs": 1, "listen_epochs": 1, "n_train": 60},
+    "12_esc50": {"epochs": 1, "pretrain_epochs": 1, "listen_epochs": 1, "n_train": 40},
     "13_speed": {"encoder": "24x2x1x24", "batch": 2, "rounds": 1},
     "14_your_own_series": {"gap_steps": 10, "class_steps": 5, "n_stars": 60},
 }
