@@ -12,7 +12,7 @@ NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipy
 
 # Parameters that make a chapter's own run small. Every chapter is here: test_chapters compares.
 SMALL = {
-    "00_fifteen_minutes": {"n_train": 320}, "01_rope": {"tokens": 12}, "02_model": {"steps": 20, "n_train": 640},
+    "00_fifteen_minutes": {"n_train": 640}, "01_rope": {"tokens": 12}, "02_model": {"steps": 20, "n_train": 640},
     "03_cls": {"epochs": 1, "n_train": 640, "n_valid": 20, "n_test": 20},
     "04_units": {"epochs": 1, "n_train": 64, "n_test": 8, "per_group": 2},
     "05_spirals": {"epochs": 1, "n_train": 32, "n_test": 100},
