@@ -43,8 +43,9 @@ CARDS = {
     "filler": Card(
         command="python -m romae_lite run priors --preset page --seeds 0",
         what="Fills any one-dimensional series without training: mean and deviation of a measurement at any time. It "
-        "corrects straight lines: `romae_lite.fill(times, values, at)` measures how wrong these are at the points of "
-        "the series, each left out in turn, and the model says by how much of that the truth lies off the line.",
+        "corrects straight lines: how wrong these are is measured at the points of the series, each left out in turn, "
+        "and the model says by how much of that the truth lies off the line. `romae_lite.fill` averages it with "
+        "Gaussian processes, each by how sure it is; the numbers here are of the model alone.",
         trained_on="draws made by `romae_book/experiments/priors/data.py`: smooth, Matérn, rough and periodic curves, "
         "random walks, trends, jumps, and sums of these; amplitudes and noise that change along the series, heavy "
         "tails and outliers, skewed and rounded values; beats, bursts, holes and drifting spacing; gaps of up to 24 "
@@ -54,9 +55,9 @@ CARDS = {
         "nothing that repeats more slowly. Bands are those of a normal distribution for one time, not of whole "
         "curves. Periods are carried across a gap only in part, and wide gaps in smooth curves are where a Gaussian "
         "process with the right kernel is better. Known errors narrow the band where they are small; a value with a "
-        "large one still draws the curve towards it. A quiet stretch in a loud series gets a band too wide. The best "
-        "answers of the table know where the jumps are, which nobody can. Where you have many series of a kind, tune "
-        "it on those (`Interpolator`).",
+        "large one still draws the curve towards it, so `romae_lite.fill` tells them to the processes alone. A quiet "
+        "stretch in a loud series gets a band too wide. The best answers of the table know where the jumps are, which "
+        "nobody can. Where you have many series of a kind, tune it on those (`Interpolator`).",
         grades={
             "nll_gap": "negative log-likelihood of a measurement, above that of the best possible answer: nats",
             "mse_ratio": "squared error to the curve, over the best possible: geometric mean",
