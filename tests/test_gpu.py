@@ -10,13 +10,17 @@ import pytest
 from chapters import NOTEBOOKS
 from chapters import SMALL as CHAPTERS
 from conftest import ROOT
-from test_experiments import SMALL
+from test_experiments import SMALL as WHOLE
+from test_experiments import TINY
 
 from romae_book.lab import records
 from romae_book.lab.planned import Planned
 from romae_book.lab.run import run
 
 pytestmark = pytest.mark.slow
+# A pretended GPU is slow, and twelve blocks ask nothing of it that one does not.
+SIZES = {"position": {"size": TINY["encoder"]}, "position_range": {"size": TINY["encoder"]}, "physionet": TINY}
+SMALL = {name: settings | SIZES.get(name, {}) for name, settings in WHOLE.items()}
 
 
 def python(*words, **environment) -> subprocess.CompletedProcess:

@@ -234,10 +234,6 @@ def points(ax) -> list[list[tuple[float, float]]]:
     return [list(map(tuple, line.get_xydata().tolist())) for line in ax.get_lines()]
 
 
-def words(ax) -> list[str]:
-    return [text.get_text() for text in ax.texts]
-
-
 HISTORY = [
     {"stage": stage, "step": step, "epoch": step / 10, "loss": start / step, "valid_loss": 1.0, "valid_accuracy": 0.5}
     for stage, start in (("pretrain", 10), ("fine-tune", 20)) for step in (10, 20)
