@@ -98,8 +98,8 @@ def encodings(get: Get, exp: Speed, live: Mapping[str, float]) -> Table:
         rows.append((f"your run: {exp.encoder}, {exp.task}", "", *(times(live, key) for key in RATIOS)))
     columns = ("RoPE", "paper", "training step", "forward pass", "step, fast form", "forward, fast form")
     caption = (
-        "Speed relative to absolute positions, which are 1 (smallest to largest ratio of a round). The paper's GPU is "
-        "a GTX 1650 Ti."
+        "Speed relative to absolute positions in the same form, which are 1 (smallest to largest ratio of a round). "
+        "The paper's GPU is a GTX 1650 Ti."
     )
     return Table(columns, rows, caption)
 

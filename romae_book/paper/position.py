@@ -17,7 +17,7 @@ CLAIMS = (
         "Table 1", "Position reconstruction, test MSE",
         dict(experiment="position", metric="mse", n=5),
         (
-            ("with [CLS]", dict(cls=True, needs="two minutes of a GPU a run, or of a free CPU core a "
+            ("with [CLS]", dict(cls=True, needs="under four minutes of a GPU a run, or of a free CPU core a "
                                   "quarter of an hour (tiny), an hour (small), two hours (base)")),
             ("no [CLS]", dict(cls=False, better="equal", known=DRAW,
                                note="every token of the input is the same, so that without "
