@@ -280,6 +280,26 @@ def test_a_dot_is_dragged_sideways_or_up_and_a_hidden_one_stays_on_the_wave(visi
     assert asked["hidden"] == first["hidden"]  # a drag is no click
 
 
+def test_a_matrix_that_is_clicked_is_large_and_says_what_its_sides_are(visit):
+    page = visit(figure().html(), reduced_motion="reduce")
+    now, large = step(page, 5), page.locator(".wk-large")
+    followed = f"at {now['times'][now['follow']]:.1f}"
+    for name, formula, words in (
+        ("weights", "softmax(score)", {"queries ↓", "keys →"}), ("q", "q = W_q h", {"readings →", "of each ↓"}),
+    ):
+        page.locator(".wk-grid").get_by_role("button", name=name, exact=True).click()
+        assert large.locator("code").inner_text() == formula
+        assert words | {followed} <= set(large.locator("text").all_text_contents())
+
+
+def test_every_step_fits_a_small_window(visit):
+    """1280 x 720 of a laptop, under the site's bar: the page's column is 676 wide."""
+    page = visit(gallery("walk").numbered("2.1").html(), width=690, reduced_motion="reduce")
+    for number in range(LOSS + 1):
+        step(page, number)
+        assert page.locator(".romae-explorable").bounding_box()["height"] < 720 - 48
+
+
 def test_a_click_follows_a_token_through_all_steps(visit):
     made, model = in_page()
     page = visit(made.html(), reduced_motion="reduce")

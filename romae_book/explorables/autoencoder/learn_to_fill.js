@@ -1,7 +1,7 @@
 // A masked autoencoder is trained in the page on copies of a curve: chosen, or drawn by the reader.
 function explorable(root, data, kit) {
   const {span, noise, readings: N, steps, shapes, heights: [flattest, tallest]} = data, K = shapes.wave.knots.length,
-    ASKED = 97, REACH = 1.75, WORK = 11, PER_FRAME = 3, COPIES = 4;
+    ASKED = 97, REACH = 1.75, WORK = 11, PER_FRAME = 3, COPIES = 3;
   const state = {curve: "wave", hidden: data.hidden, unit: 1, depth: 1, cls: false, step: 0};
   let knots, model, memory, random, losses, line, levels, runs = {}, running = false, goal = steps, pace = 0,
     frames = 0, cursor = 8, held = null, heights;
@@ -152,7 +152,7 @@ function explorable(root, data, kit) {
     "What you draw: arrows left and right choose a place, up and down bend the line there"});
   const graph = kit.svg("svg", {role: "img"}),
     numbers = kit.el("p", {class: "lf-legend romae-num", "aria-hidden": "true"});
-  const minis = Array.from({length: COPIES}, () => kit.svg("svg", {viewBox: "0 0 64 26", "aria-hidden": "true"}));
+  const minis = Array.from({length: COPIES}, () => kit.svg("svg", {viewBox: "0 0 108 54", "aria-hidden": "true"}));
   const sign = (words, ...marks) => kit.el("span", {}, kit.svg("svg", {viewBox: "0 0 20 12", "aria-hidden": "true"},
     ...marks), words);
   const hollow = {style: "fill:none;stroke:currentColor", "stroke-opacity": 0.6};
@@ -160,7 +160,8 @@ function explorable(root, data, kit) {
     sign("hidden", kit.svg("circle", {cx: 10, cy: 6, r: 4, ...hollow})),
     sign("filled in", kit.curve([[0, 6], [20, 6]], "var(--romae-blue)", 3)),
     sign("the curve: drag to draw yours", kit.curve([[0, 6], [20, 6]], "var(--romae-grey)", 2)));
-  const left = kit.el("div", {}, legend, board, kit.el("div", {class: "lf-copies"}, "It trains on", ...minis)),
+  const left = kit.el("div", {}, legend, board, kit.el("p", {class: "lf-legend"}, "It trains on copies such as these:"),
+    kit.el("div", {class: "lf-copies"}, ...minis)),
     right = kit.el("div", {}, numbers, graph);
   root.append(kit.el("div", {class: "lf-top", role: "group", "aria-label": "Training"}, go, ten, reset, curves.node),
     kit.el("div", {class: "lf-plots"}, left, right),
@@ -205,10 +206,10 @@ function explorable(root, data, kit) {
       drop: 14}}), truth, filled, ...dots, mark, pad);
     const next = kit.random(4);
     minis.forEach(mini => {
-      const one = copy(next), px = t => 2 + 60 * t / span, py = v => 13 - 6.5 * v;
+      const one = copy(next), px = t => 4 + 100 * t / span, py = v => 27 - 13 * v;
       mini.replaceChildren(kit.curve(even(41, span).map(t => [px(t), py(one.tall * height(t + one.move))]),
-        "var(--romae-grey)", 1.2), ...one.t.map((t, i) => kit.svg("circle", {cx: px(t), cy: py(one.v[i]), r: 1.3,
-        ...i < state.hidden ? hollow : {style: "fill:currentColor"}, "stroke-width": 0.6})));
+        "var(--romae-grey)", 1.4), ...one.t.map((t, i) => kit.svg("circle", {cx: px(t), cy: py(one.v[i]), r: 2.4,
+        ...i < state.hidden ? hollow : {style: "fill:currentColor"}, "stroke-width": 0.9})));
     });
     drawAnswer();
   }
@@ -256,7 +257,7 @@ function explorable(root, data, kit) {
   let across = 0;
   function drawChart(width = across) {
     if (!(across = width)) return;
-    const tall = narrow() ? 140 : kit.height, box = {left: 34, right: width - 12, top: 20, bottom: tall - 34};
+    const tall = narrow() ? 140 : kit.height + 62, box = {left: 34, right: width - 12, top: 20, bottom: tall - 34};
     kit.frame(graph, width, tall, {"aria-label": "Error on hidden readings against steps of training"});
     const sx = kit.linear([0, steps], [box.left, box.right]);
     if (!levels) {

@@ -42,9 +42,8 @@ def explorable(steps: int = 600) -> Explorable:
         height=230,
         title="Watch it learn to fill in",
         caption="Press Train, then change one thing. The masked autoencoder of this chapter learns in this page, in "
-        f"small: {MODEL['dim']} channels, trained by Adam alone, and each step hides the same share. It trains on "
-        "copies of the curve: each is shifted in time (what leaves at the end comes in at the start), taller or "
-        f"flatter, and read with noise at {READINGS} random moments. The series above is not among them. The chart has "
-        "the error on the hidden readings of the last 20 steps. Each step draws new copies, so these are copies that "
-        "it had not met. Earlier settings stay in grey.",
+        f"small: {MODEL['dim']} channels, trained by Adam alone. Its copies of the curve are shifted in time, taller "
+        f"or flatter, and read with noise at {READINGS} random moments. The series above is not among them. The chart "
+        "has the error on the hidden readings of the last 20 steps, and each step draws new copies. Earlier settings "
+        "stay in grey.",
     )

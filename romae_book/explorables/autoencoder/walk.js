@@ -2,7 +2,8 @@
 // page.
 function explorable(root, data, kit) {
   const net = romae.loadBytes(data.model), {encoder, decoder} = net, N = data.seen, E = encoder.dim;
-  const GAP = 0.12, REACH = 1.5, TOP = 10, POINTS = 121, LATEST = 20, LEVELS = 7, announce = kit.announcer(root);
+  const GAP = 0.12, REACH = 1.5, TOP = 10, POINTS = 121, LATEST = 20, LEVELS = 7,
+    ROOM = {wide: {3: 340}, phone: {3: 324, 6: 306}}, announce = kit.announcer(root);
   const widthOf = size => size.dim / size.heads, speeds = kit.frequencies(widthOf(encoder), net.p, net.base),
     every = [...Array(N).keys()], even = (to, n) => Array.from({length: n}, (_, i) => to * i / (n - 1));
   const ordinal = k => k + 1 + (["st", "nd", "rd"][k] ?? "th"), plain = t => t.toFixed(1);
@@ -122,7 +123,7 @@ function explorable(root, data, kit) {
     ["Hide", () => `${M()} tokens fall away, and the encoder gets the other ${V()}. It cannot know what was hidden, `
       + "and has less to do. Click a dot, or move the slider.",
     () => `x[shown] (${V()}, ${E})`],
-    ["Encode", () => `In each of ${encoder.depth} blocks the tokens look at one another. The bars are one row of `
+    ["Encode", () => `In each of ${encoder.depth} blocks the tokens look at one another. The arcs are one row of `
       + `weights: how much the reading ${here(follow)} takes from each. Drag a dot sideways, then up: which matrices `
       + "move?",
     () => `(${V()}, ${E}) → (${V()}, ${E})   weights (${encoder.heads}, ${V()}, ${V()})`],
@@ -141,13 +142,13 @@ function explorable(root, data, kit) {
     "turned q": ["q turned", "q = rotate(q, t)", "The queries, each pair of channels turned by the time."],
     "turned k": ["k turned", "k = rotate(k, t)", "The same for the keys."],
     score: ["score", "q @ k.T / √d", "Each query with each key, a row for a query. Only differences of times count."],
-    share: ["weights", "softmax(score)", "Each row becomes positive and sums to one. The marked row is the bars."],
+    share: ["weights", "softmax(score)", "Each row becomes positive and sums to one. The marked row is the arcs."],
     mix: ["mix", "mix = out(weights @ v)", "A weighted mean of the values, and one more matrix."],
     after: ["x + mix", "x = x + mix", "The block adds to what was there."],
     out: ["x out", "x = x + ff(norm2(x))", "The feed-forward part takes each column by itself. It goes on from here."]};
 
   // --- controls ----------------------------------------------------------------------------------------------------
-  const bar = kit.el("div", {class: "wk-bar"}, ...STEPS.map(([name], i) => kit.el("span", {title: name},
+  const bar = kit.el("div", {class: "wk-bar", "data-steps": ""}, ...STEPS.map(([name], i) => kit.el("span", {title: name},
     kit.el("b", {}, i ? String(i) : "●"), kit.el("i", {}, name))));
   bar.addEventListener("click", event => {
     const {left, width} = bar.getBoundingClientRect(), span = event.target.closest("span");  // none where it was dragged
@@ -191,12 +192,16 @@ function explorable(root, data, kit) {
     return {name, node, drawing, mark};
   });
   const grid = kit.el("div", {class: "wk-grid", role: "group", "aria-label": "Matrices"},
-    ...tiles.map(tile => tile.node));
+    ...tiles.map(tile => tile.node)), formula = kit.el("code"), large = kit.svg("svg", {role: "img"});
+  const matrices = kit.el("div", {class: "wk-matrices"},
+    kit.el("div", {}, kit.el("p", {class: "wk-hint"}, "Click a matrix to see it large."), grid),
+    kit.el("div", {class: "wk-large"}, formula, large));
   const legend = kit.el("p", {class: "wk-facts romae-faint"},
     "full dot: shown · hollow: hidden · ◆ and blue: the model’s answer · grey: the wave");
   const PANELS = [  // an array is a row
-    [[amount.node], [again, ...fresh], legend, facts], [fresh, facts], [facts], [[shift.node], facts],
-    [[amount.node, again], strip, facts], [[layers.node, heads.node, shift.node], grid, facts], [[heads.node], facts],
+    [[amount.node, again, ...fresh], legend, facts], [fresh, facts], [facts], [[shift.node], facts],
+    [[amount.node, again], strip, facts], [[layers.node, heads.node, shift.node], matrices, facts],
+    [[heads.node], facts],
     [[amount.node, again], legend, facts]];
 
   // --- drawing: nodes are made once; each frame sets attributes, between two scenes --------------------------------
@@ -292,32 +297,34 @@ function explorable(root, data, kit) {
   const largest = rows => Math.max(1e-9, ...rows.flatMap(row => [...row].map(Math.abs)));
 
   function frame(width) {
-    const phone = width < 560, height = phone ? 352 : kit.height, small = phone ? 96 : 118;
-    box = {width, phone, height, small, x: kit.linear([0, data.span], [14, width - 14]), slot: (width - 4) / N};
+    const phone = width < 560, small = phone ? 92 : 84;
+    box = {width, phone, small, x: kit.linear([0, data.span], [14, width - 14]), slot: (width - 4) / N};
     shown = scene();
     draw();
     drawStrips();
   }
+  // How high the drawing is: as high as what lies under it allows, for the figure to fit a small screen.
+  const room = () => step === 5 ? TOP + box.small + 24
+    : ROOM[box.phone ? "phone" : "wide"][step] ?? Math.min(kit.height, box.phone ? 300 : Infinity);
   // Where everything is in this step. Numbers only, so that two scenes can be mixed. From above: the readings, columns
   // (tall), clocks, times, bars (rise).
   function scene() {
-    const {phone, height, small, slot} = box, end = step === 0 || step === 7, big = end || step === 1;
-    const plot = big ? height - 36 - TOP : small, base = TOP + plot, up = kit.linear([REACH, -REACH], [TOP, base]);
-    const under = base + (phone ? 36 : 40), whole = height - under - 44, r = phone ? 9.5 : 14;
-    const tall = {2: whole, 3: phone ? 34 : 50, 4: whole, 6: phone ? 66 : 80}[step] ?? 0, dial = under + tall + 4 + r;
-    const turned = step === 3 || step === 6, weighed = turned || step === 5,
-      tagY = turned ? dial + r + 15 : under + tall + 16;
-    const rise = step === 3 ? (phone ? 17 : 22) : phone ? 30 : 34, zero = rise + (step === 5 ? under : tagY + 10);
+    const {phone, small, slot} = box, end = step === 0 || step === 7, big = end || step === 1, height = room();
+    const plot = big ? height - 26 - TOP : small, base = TOP + plot, up = kit.linear([REACH, -REACH], [TOP, base]);
+    const under = base + (step === 2 ? 46 : 36), whole = height - under - 32, r = phone ? 9.5 : 13;
+    const tall = {2: whole, 3: phone ? 34 : 40, 4: whole, 6: phone ? 66 : 70}[step] ?? 0, dial = under + tall + 4 + r;
+    const weighed = step === 3 || step === 6, tagY = weighed ? dial + r + 15 : under + tall + 16;
+    const rise = step === 3 ? (phone ? 17 : 19) : 30, zero = rise + tagY + 10;
     const foot = step === 3 ? zero + rise + 8 : weighed ? zero + 20 : tagY + 8;
     return {
       plot, zero, wave: step === 1 ? 0.35 : +end, line: +end, squares: +(step === 7), arcs: +(step === 5 || step === 6),
-      weights: +weighed, dials: +(step === 3), bandY: under - 8, band: +!big, bandH: foot - under + 8,
+      weights: +weighed, dials: +(step === 3), bandY: under - 8, band: +!(big || step === 5), bandH: foot - under + 8,
       tokens: every.map(k => {
         const out = hidden.has(k), fallen = out && (step === 4 || step === 5), y = up(values[k]),
           x = big ? box.x(times[k]) : 2 + (k + 0.5) * slot, column = +(tall > 0 && !fallen);
         return {
           x, top: fallen ? under + 130 : big ? y : under, tall: tall || (step === 5 ? 20 : 4), column,
-          lead: big || fallen ? 0 : 0.45, clock: +turned, dial, r, tag: column, tagY, value: +(step === 2),
+          lead: big || fallen || step === 5 ? 0 : 0.45, clock: +weighed, dial, r, tag: column, tagY, value: +(step === 2),
           bar: +(weighed && !(out && step > 3)), rise, full: +!(out && (step > 3 || step === 0)),
           ax: end ? box.x(times[k]) : x, ay: end ? up(now.answers[k] ?? 0) : under, answer: +(out && end)};
       })};
@@ -335,7 +342,7 @@ function explorable(root, data, kit) {
     const g = shown, {width, phone, slot} = box, base = TOP + g.plot, up = kit.linear([REACH, -REACH], [TOP, base]);
     const marked = step === 6 ? ask : follow;
     box.up = up;
-    kit.frame(svg, width, step === 5 ? Math.ceil(g.zero + 24) : box.height);
+    kit.frame(svg, width, room());
     lay.axis.replaceChildren(kit.rule(8, up(0), width - 8, up(0), 0.13),
       ...kit.axes({left: 8, right: width - 8, top: TOP, bottom: base},
         {x: {scale: box.x, ticks: [0, 5, 10, 15, 20], format: t => String(t + later), line: true}}),
@@ -412,7 +419,8 @@ function explorable(root, data, kit) {
     if (shown.arcs < 0.02) return;
     const k = step === 6 ? ask : follow, from = [box.x(times[k]), up(values[k])];
     lay.arcs.replaceChildren(...[...weightsOf(k)].filter(([j, w]) => j !== k && w > 0.01).map(([j, w]) => {
-      const to = [box.x(times[j]), up(values[j])], lift = 10 + 0.16 * Math.abs(to[0] - from[0]);
+      const to = [box.x(times[j]), up(values[j])], lift = Math.min(10 + 0.16 * Math.abs(to[0] - from[0]),
+        (Math.min(from[1], to[1]) + TOP) / 0.75);  // or it would run through the words above
       return shape("arc", "path", {"stroke-width": (1 + 9 * w).toFixed(1),
         d: `M${from}C${from[0]} ${from[1] - lift} ${to[0]} ${to[1] - lift} ${to}`});
     }));
@@ -421,7 +429,7 @@ function explorable(root, data, kit) {
   function drawDials() {
     paint(lay.dials, shown.dials);
     if (shown.dials < 0.02) return;
-    const R = box.phone ? 19 : 26, n = speeds.length, wide = Math.min(box.width / n, 110), r = 0.42 * R;
+    const R = box.phone ? 19 : 24, n = speeds.length, wide = Math.min(box.width / n, 110), r = 0.42 * R;
     const left = (box.width - wide * n) / 2, t = times[follow] + later,
       [q, turned] = ["q", "turned q"].map(name => now.first[name][follow].slice(2 * n * head)),
       top = Math.max(...speeds.map((_, i) => Math.hypot(q[i], q[i + n])));
@@ -431,8 +439,8 @@ function explorable(root, data, kit) {
     lay.dials.replaceChildren(...speeds.map((speed, i) => {
       const angle = (speed * t).toFixed(1), rest = speed * t % (2 * Math.PI), from = Math.atan2(q[i + n], q[i]);
       const wedge = `M0 0L${point(from)}A${r} ${r} 0 ${+(rest > Math.PI)} 1 ${point(from + rest)}Z`;
-      const words = !speed ? "not turned" : wide < 110 ? `${angle} rad` : `${+speed.toFixed(2)} × ${plain(t)} = ${angle}`;
-      return kit.svg("g", {transform: `translate(${left + (i + 0.5) * wide} ${box.height - R - 20})`},
+      const words = !speed ? (box.phone ? "still" : "not turned") : wide < 110 ? `${angle} rad` : `${+speed.toFixed(2)} × ${plain(t)} = ${angle}`;
+      return kit.svg("g", {transform: `translate(${left + (i + 0.5) * wide} ${room() - R - 18})`},
         shape("face", "circle", {r: R}), shape("wedge", "path", {d: wedge}), line("was", q, i), line("hand", turned, i),
         kit.text(0, R + 14, words, {"text-anchor": "middle"}));
     }));
@@ -449,18 +457,35 @@ function explorable(root, data, kit) {
   // The matrices of a block side by side: tokens are columns, as in the drawing; scores and weights have a row for each
   // query.
   function drawGrid() {
-    const at = now.shown.indexOf(follow), side = 60, n = V();
+    const side = 46;
     for (const {name, node, drawing, mark} of tiles) {
-      const square = ROWS.has(name), rows = rowsOf(name), deep = square ? n : E,
-        most = name === "share" ? 1 : largest(rows);
-      const cell = square ? (c, r) => rows[r][c] / most : (c, r) => rows[c][r] / most, w = side / n;
       kit.frame(drawing, side, side);
-      drawing.replaceChildren(...heat(n, deep, side, side, cell), shape("line", "rect", square
-        ? {x: 0, width: side, y: at * w, height: w} : {y: 0, height: side, x: at * w, width: w}));
+      drawing.replaceChildren(...cells(name, side));
       node.setAttribute("aria-pressed", name === matrix);
       node.classList.toggle("wk-moved", moved.includes(name));
       mark.textContent = !gesture ? "" : moved.includes(name) ? "moved" : "still";
     }
+  }
+  // One of them with its cells and the line of the followed reading, in a square.
+  function cells(name, side) {
+    const square = ROWS.has(name), rows = rowsOf(name), at = now.shown.indexOf(follow), n = V(), w = side / n,
+      most = name === "share" ? 1 : largest(rows), cell = (c, r) => (square ? rows[r][c] : rows[c][r]) / most;
+    return [...heat(n, square ? n : E, side, side, cell), shape("line", "rect", square
+      ? {x: 0, width: side, y: at * w, height: w} : {y: 0, height: side, x: at * w, width: w})];
+  }
+  // The one that was clicked, with its axes: what a row is and what a column, and which of them is followed.
+  function drawLarge() {
+    const square = ROWS.has(matrix), side = 138, left = 74, top = 18, at = now.shown.indexOf(follow), w = side / V(),
+      down = square ? ["queries ↓"] : [`${E} numbers`, "of each ↓"];
+    formula.textContent = LINES[matrix][1];
+    kit.frame(large, left + side + 8, top + side + 20, {"aria-label": square ? "A row is a query, a column a key"
+      : `A column is a reading, a row one of ${E} numbers`});
+    large.replaceChildren(kit.text(left, top - 6, square ? "keys →" : "readings →"),
+      ...down.map((words, i) => kit.text(left - 8, top + 14 + 15 * i, words, {"text-anchor": "end"})),
+      kit.svg("g", {transform: `translate(${left} ${top})`}, ...cells(matrix, side),
+        shape("frame", "rect", {width: side, height: side})),
+      square ? kit.text(left - 8, Math.max(top + 34, top + (at + 0.5) * w + 4), here(follow), {"text-anchor": "end"})
+        : kit.text(left + (at + 0.5) * w, top + side + 15, here(follow), {"text-anchor": "middle"}));
   }
   const ROWS = new Set(["score", "share"]);
   const rowsOf = name => ROWS.has(name) ? now.encoded[layer][name][head] : now.encoded[layer][name];
@@ -485,8 +510,8 @@ function explorable(root, data, kit) {
       + `key. Dials: the ${speeds.length} pairs of that query, thin as they were made, bold when turned.`,
     () => `${(now.cost / 1e6).toFixed(2)} million multiplications, ${now.share} % of what they would be if the encoder `
       + "got every token.",
-    () => `${LINES[matrix][1]}: ${LINES[matrix][2]} ${ROWS.has(matrix) ? "Row" : "Column"} of the followed: `
-      + `(${list(rowsOf(matrix)[now.shown.indexOf(follow)])}).`,
+    () => `${LINES[matrix][2]} ${ROWS.has(matrix) ? "Row" : "Column"} of the followed: `
+      + `(${list(rowsOf(matrix)[now.shown.indexOf(follow)], 5)}).`,
     () => `Bars: how much the question ${here(ask)} takes from each reading. It does not look at other questions, and `
       + `ends as (${list(now.decoded.at(-1).out[V() + now.gone.indexOf(ask)], 3)}).`,
     () => `(${now.gone.map(k => ((now.answers[k] - values[k]) ** 2).toFixed(3)).join(" + ")}) / ${M()} = `
@@ -514,7 +539,10 @@ function explorable(root, data, kit) {
     showStep(step);
     back.disabled = step === 0;
     next.textContent = step === STEPS.length - 1 ? "again" : "next";
-    if (step === 5) drawGrid();
+    if (step === 5) {
+      drawGrid();
+      drawLarge();
+    }
     if (box) {
       drawStrips();
       const from = shown, target = scene();

@@ -33,10 +33,9 @@ def explorable(model: RoMAE, source: str = "", title: str = NOTHING[0], **waves)
         name="walk",
         needs=("romae", "bytes"),
         data=payload(model, **waves),
-        height=412,
+        height=306,
         title=title,
-        caption="Go on with “next”; once you have clicked into the figure, arrow keys do the same. Drag a dot sideways "
-        f"to change its time, up or down to change its value. {source}".rstrip(),
+        caption=f"Drag a dot sideways to change its time, up or down to change its value. {source}".rstrip(),
     )
 
 
@@ -45,7 +44,5 @@ def from_runs(found: list[Drawable], root: Path | None) -> Explorable:
     """The figure with the recorded network of the front page."""
     (run, arrays), = found
     model = from_arrays(run.planned.build().build(run.seed), arrays)
-    return explorable(model, (
-        f"The network is the one of the front page that knows times, with {count_parameters(model):,} weights, rounded "
-        "to a byte each. It runs in this page, and each number is its own."
-    ))
+    weights = f"{count_parameters(model):,} weights"
+    return explorable(model, f"The network is the one of the front page that knows times, with {weights}, a byte each.")

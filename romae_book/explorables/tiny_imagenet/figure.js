@@ -129,14 +129,13 @@ function explorable(root, data, kit) {
     board.over.replaceChildren(...gone.map(i => square(i,
       {style: "fill:var(--romae-grey);fill-opacity:.24;stroke:currentColor;stroke-opacity:.35", "stroke-width": 0.12})),
       square(cursor, {class: "mp-mark", fill: "none", "stroke-width": 0.4}));
-    views[1].over.replaceChildren(...gone.map(i => square(i,
-      {fill: "none", style: "stroke:var(--romae-blue);stroke-opacity:.5", "stroke-width": 0.12})));
+    views[1].over.replaceChildren(...gone.map(i => square(i, {class: "mp-edge", rx: 0, "stroke-width": 0.16})));
     [...picks.children].forEach((node, i) => node.setAttribute("aria-pressed", i === k));
     slider.set(hidden.size);
     const mse = error((i, j) => found[i][j]), blends = Object.fromEntries(gone.map(i => [i, blend(i)])),
       other = error((i, j) => blends[i][j % 3]);
-    facts.textContent = `${picture.name}. Mean squared error on the hidden patches, with colours from 0 to 1: RoMAE `
-      + `${mse.toFixed(4)}, colours of the visible patches blended by distance ${other.toFixed(4)}.`;
+    facts.textContent = `Mean squared error on the hidden patches, with colours from 0 to 1: ${mse.toFixed(4)}. The `
+      + `colours of the visible patches, blended by distance, would have ${other.toFixed(4)}.`;
     announce(`${spoken}${hidden.size} of ${total} patches hidden, error ${mse.toFixed(4)}, blended `
       + `${other.toFixed(4)}.`);
     kit.state({picture: k, hidden: gone, cursor, mse: +mse.toFixed(6), blended: +other.toFixed(6)});
