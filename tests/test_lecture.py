@@ -39,7 +39,7 @@ def test_a_figure_with_steps_is_walked_through_first(browser, site):
     """Also once something in it has the keyboard; after its last step the page goes on."""
     tab = browser.new_page(viewport={"width": 1280, "height": 800})
     tab.goto((site / "notebooks" / "02_model.html").as_uri() + "?lecture")
-    sign, bar = tab.locator(".romae-lecture-sign"), tab.locator("[data-explorable=walk] .wk-bar").first
+    sign, bar = tab.locator(".romae-lecture-sign"), tab.locator("[data-explorable=walk] [data-steps]").first
     bar.wait_for()
     tab.keyboard.press("ArrowRight")
     place = sign.inner_text()
@@ -52,4 +52,33 @@ def test_a_figure_with_steps_is_walked_through_first(browser, site):
     assert (bar.get_attribute("aria-valuenow"), sign.inner_text()) == ("7", place)
     tab.keyboard.press("ArrowRight")
     assert sign.inner_text() != place
+    tab.close()
+
+
+@pytest.mark.usefixtures("browser")
+def test_a_lecture_begins_at_what_its_address_asks_for(browser, site):
+    """The counter says where that is, also when a link on the page leads elsewhere."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 800})
+    tab.goto((site / "notebooks" / "02_model.html").as_uri() + "?lecture#learn_to_fill:depth=2")
+    sign = tab.locator(".romae-lecture-sign")
+    sign.wait_for()
+    at = int(sign.inner_text().split()[0])
+    assert at > 10
+    tab.evaluate("location.hash = '#walk:step=3'")
+    tab.wait_for_function("at => +document.querySelector('.romae-lecture-sign').textContent.split(' ')[0] < at", arg=at)
+    tab.keyboard.press("ArrowRight")
+    assert tab.locator("[data-explorable=walk] [data-steps]").first.get_attribute("aria-valuenow") == "4"
+    tab.close()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_a_figure_that_a_link_opens_begins_below_the_bar(browser, site, width, height):
+    """Also where it is higher than the window, and where figures above it come in late."""
+    tab = browser.new_page(viewport={"width": width, "height": height})
+    tab.goto((site / "notebooks" / "04_units.html").as_uri() + "#position_scale:")
+    tab.wait_for_selector("[data-explorable=position_scale][data-ready]")
+    tab.wait_for_timeout(1500)
+    top = tab.locator("[data-explorable=position_scale]").bounding_box()["y"]
+    bar = tab.locator(".bd-header-article").bounding_box()
+    assert bar["y"] + bar["height"] <= top < height / 2
     tab.close()

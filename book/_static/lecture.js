@@ -4,29 +4,43 @@
   const STEPS = "h1, h2, h3, .romae-explorable, .romae-figure, .romae-results, .romae-times, .cell_input, div.math";
   const page = document.documentElement;
   let steps = [], at = 0, sign;
-  const show = step => {
+  const count = step => {
     at = Math.max(0, Math.min(steps.length - 1, step));
-    const node = steps[at], room = innerHeight - node.getBoundingClientRect().height;
-    node.scrollIntoView({ block: room > 120 && !/^H\d$/.test(node.tagName) ? "center" : "start" });
     sign.textContent = `${at + 1} / ${steps.length} · ← → · Esc`;
   };
+  const show = step => {
+    count(step);
+    const node = steps[at], room = innerHeight - node.getBoundingClientRect().height;
+    node.scrollIntoView({ block: room > 120 && !/^H\d$/.test(node.tagName) ? "center" : "start" });
+  };
+  // The step that the address asks for: #name:state of a figure, or a place on the page; -1 where it asks for none.
+  const asked = () => {
+    const name = decodeURIComponent(location.hash.slice(1).split(":")[0]);
+    const node = name && (document.querySelector(`[data-explorable="${CSS.escape(name)}"]`) ?? document.getElementById(name));
+    if (!node) return -1;
+    const inside = steps.findIndex(step => step.contains(node));
+    return inside < 0 ? steps.findIndex(step => node.contains(step) || node.compareDocumentPosition(step) & 4) : inside;
+  };
+  const follow = () => { if (asked() >= 0) count(asked()); };  // a link on the page: it has scrolled there already
   const end = () => {
     page.classList.remove("romae-lecture");
     sign.remove();
     removeEventListener("keydown", key, true);
+    removeEventListener("hashchange", follow);
     document.removeEventListener("fullscreenchange", leave);
     if (document.fullscreenElement) document.exitFullscreen();
   };
-  // a figure that leads through steps of its own (the walk of chapter 02) goes through them before the page goes on
+  // A figure that leads through steps of its own goes through them before the page goes on: what has data-steps has a
+  // child for each, which answers a click, and says in aria-valuenow which one is shown.
   const led = way => {
-    const bar = steps[at].querySelector(".wk-bar"), to = bar?.children[+bar.getAttribute("aria-valuenow") + way];
+    const bar = steps[at].querySelector("[data-steps]"), to = bar?.children[+bar.getAttribute("aria-valuenow") + way];
     to?.click();
     return Boolean(to);
   };
   const leave = () => { if (!document.fullscreenElement) end(); };  // in full screen Escape is the browser's own
   const key = event => {
     const owner = event.target.closest?.("input, select, textarea, .romae-live");
-    if (owner && !owner.querySelector(".wk-bar")) return;  // a figure's own keys are its own
+    if (owner && !owner.querySelector("[data-steps]")) return;  // a figure's own keys are its own
     const way = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
     if (event.key === "Escape") end();
     else if (way) {
@@ -47,7 +61,8 @@
     steps = [...document.querySelectorAll(`.bd-article :is(${STEPS})`)]
       .filter(node => node.checkVisibility() && !node.parentElement.closest(STEPS));
     addEventListener("keydown", key, true);
-    show(0);
+    addEventListener("hashchange", follow);
+    show(Math.max(0, asked()));
   };
   const start = () => {
     const bar = document.querySelector(".article-header-buttons");

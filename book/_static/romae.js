@@ -17,15 +17,33 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
       if (key) node.innerHTML = window.romaeDrawings[key];
       delete node.dataset.later;
       script.remove();
+      if (node === wanted()) show(node);
     };
     script.onerror = () => node.classList.add("romae-lost");
     document.head.append(script);
   };
   const near = new IntersectionObserver(entries => entries.filter(e => e.isIntersecting).forEach(e => bring(e.target)), { rootMargin: "1200px" });
+  const wanted = () => {
+    const [name, state] = location.hash.slice(1).split(/:(.*)/);
+    return name && state !== undefined ? document.querySelector(`[data-explorable="${CSS.escape(name)}"]`) : null;
+  };
+  // A figure that its address opens is put at the middle of the window, or, where it is higher than that, begins below
+  // the bar at the top. What comes in above it moves it, so it is put there again until the reader goes elsewhere.
+  const show = figure => {
+    const place = () => {
+      const bar = document.querySelector(".bd-header-article")?.getBoundingClientRect().height ?? 0;
+      const fits = figure.getBoundingClientRect().height <= innerHeight - bar;
+      figure.scrollIntoView({ block: fits ? "center" : "start", behavior: "instant" });
+    };
+    const moved = new ResizeObserver(place), stop = () => moved.disconnect();
+    moved.observe(document.querySelector(".bd-article"));
+    for (const act of ["wheel", "touchstart", "pointerdown", "keydown", "hashchange"]) addEventListener(act, stop, { once: true, passive: true });
+    setTimeout(stop, 4000);
+  };
   const asked = () => {
-    const name = location.hash.slice(1).split(":")[0];
-    const figure = name && document.querySelector(`[data-explorable="${CSS.escape(name)}"][data-later]`);
-    if (figure) bring(figure);
+    const figure = wanted() ?? document.querySelector(`[data-explorable="${CSS.escape(location.hash.slice(1))}"][data-later]`);
+    if (figure?.dataset.later) bring(figure);
+    else if (wanted()) setTimeout(() => { if (wanted()) show(wanted()); });  // once the figure has put itself there
   };
   const start = () => {
     document.querySelectorAll("[data-later]").forEach(node => near.observe(node));
@@ -95,6 +113,11 @@ addEventListener("afterprint", () => { document.documentElement.dataset.theme = 
     // an option such as --set is not broken after its hyphens
     document.querySelectorAll(".bd-article code .pre, .bd-article figcaption code").forEach(word => {
       if (/^-\S{1,24}$/.test(word.textContent)) word.classList.add("romae-whole");
+    });
+    // a long name breaks after a dot, a slash or an underscore
+    document.querySelectorAll(".bd-article code .pre, .romae-lab code").forEach(word => {
+      const parts = word.textContent.split(/(?<=[./_])(?=\w)/);
+      if (word.textContent.length > 12 && parts.length > 1 && !word.children.length) word.replaceChildren(...parts.flatMap((part, i) => i ? [document.createElement("wbr"), part] : [part]));
     });
   };
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
