@@ -28,6 +28,9 @@ SCRIPT = re.compile(
 DRAWING = re.compile(r'(<svg style="width:\d+px[^>]*)>((?:(?!</svg>).)*)</svg>(?=<img)', re.S)
 PICTURE = re.compile(r'(<img [^>]*?)src="data:image/(png|jpeg|webp|svg\+xml);base64,([A-Za-z0-9+/=]+)"')
 STYLE = re.compile(r"<style>.*?</style>", re.S)
+# An interval, 0.48 [0.31, 0.66], is not broken inside its brackets, except where a row has too many to fit.
+ROW, INTERVAL = re.compile(r"<tr.*?</tr>", re.S), re.compile(r"(<td[^>]*>[^<\[]*)(\[[−+-]?[\d.]+, [−+-]?[\d.]+\])")
+FIT = 3
 WITHOUT_SCRIPTS = (
     "<noscript><style>.romae-figure svg[data-later]{display:none}"
     ".romae-figure svg[data-later]+img{display:inline}</style></noscript>"
@@ -73,6 +76,10 @@ def lighter(body: str, page: str, out: Path) -> str:
         suffix = ".svg" if match[2] == "svg+xml" else f".{match[2]}"
         return f'{match[1]}src="{keep(content, suffix)}" loading="lazy"{place}'
 
+    def whole(match):
+        row, count = INTERVAL.subn(r'\1<span class="romae-whole">\2</span>', match[0])
+        return row if count <= FIT else match[0]
+
     def once(match):
         return "" if match[0] in styles else styles.add(match[0]) or match[0]
 
@@ -82,6 +89,7 @@ def lighter(body: str, page: str, out: Path) -> str:
         opening = f'<figure class="romae-explorable {key}"'
         body = body.replace(opening, f'{opening} data-later="{address}"')
     body = STYLE.sub(once, PICTURE.sub(picture, DRAWING.sub(drawing, body)))
+    body = ROW.sub(whole, body)
     return (WITHOUT_SCRIPTS if "data-drawing" in body else "") + body
 
 

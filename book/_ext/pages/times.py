@@ -34,7 +34,7 @@ def picture(found: list[Share]) -> figures.Picture:
         for i, task in enumerate(tasks):
             ax.axhline(i, color=figures.INK, lw=0.5, alpha=0.25)
             name = task.name if task.who == "RoMAE" else f"{task.name}, trees"
-            ax.text(-26, i - 0.22, name, fontsize=8)  # above its line, where a phone has room
+            ax.text(2, i - 0.22, name, fontsize=8)  # above its line, where a phone has room
             for one in (one for one in found if one.task is task):
                 colour, at = figures.COLOURS[COLOUR[task.who]], 100 * one.left.mean
                 if one.left.low is not None:
