@@ -740,3 +740,30 @@ def test_the_readme_s_example_runs():
     lost = filled.level.isna()
     assert lost.any() and filled["mean"].notna().equals(lost)
     assert rms(filled["mean"][lost] - 5 - np.sin(filled.hour[lost])) < 0.5  # in the table's units
+
+
+@pytest.mark.parametrize("apart", [0, 1e-4, 1e-2])
+def test_two_instruments_that_read_at_once_are_one_series(apart):
+    """Pairs of readings, one good and one bad: the gaps within pairs are no unit of time, and told the errors the
+    answer is nearly that of the good instrument alone."""
+    rng = np.random.default_rng(0)
+    t = np.repeat(np.sort(rng.uniform(0, 100, 100)), 2) + np.tile([0, apart], 100)
+    e, truth = np.tile([0.05, 1.0], 100), 3 * np.sin(t / 6)
+    out = np.repeat(rng.random(100) < 0.2, 2)
+    out[[0, 1, -2, -1]] = False
+    y = np.where(out, np.nan, truth + e * rng.normal(size=200))
+    wrong = {}
+    for error in (None, "e"):
+        found = romae.fill(pd.DataFrame({"t": t, "y": y, "e": e}), time="t", value="y", error=error, verbose=False)
+        wrong[error] = rms(found["mean"][out] - truth[out])
+    assert wrong[None] < rms(np.interp(t[out], t[~out], y[~out]) - truth[out]) and wrong["e"] < 0.1
+
+
+def test_values_with_huge_errors_say_nothing():
+    rng = np.random.default_rng(0)
+    t = np.sort(rng.uniform(0, 100, 200))
+    e = np.where(rng.random(200) < 0.1, 1000.0, 0.05)
+    y = np.sin(t / 6) + e * rng.normal(size=200)
+    at = np.linspace(5, 95, 50)
+    mean, deviation = romae.fill(t, y, at, error=e)
+    assert rms(mean - np.sin(at / 6)) < 0.1 and deviation.max() < 0.5

@@ -31,6 +31,7 @@ from .filler import (
     fill_each,
     filling_loss,
     look,
+    merge,
     questions,
     smallest_step,
 )
@@ -84,6 +85,26 @@ def scale_curves(curves: list[Curve]) -> list[Curve]:
         level = float(c.values.mean()) if n else level
         found.append(c._replace(level=level, spread=float(spread)))
     return found
+
+
+def join_close(c: Curve) -> Curve:
+    """Join up to five readings that follow at once on one another, where that is the
+    rule, as two loggers or exposures make them: the median gap is no unit then."""
+    n = len(c.times)
+    if n < 6:
+        return c
+    new = np.diff(c.times) > 0.02 * (c.times[-1] - c.times[0]) / (n - 1)
+    if new.mean() > 0.9:
+        return c
+    group = np.append(0, np.cumsum(new))
+    size = np.bincount(group)
+    few = (size > 1) & (size <= 5)
+    if not few.any():
+        return c
+    middle = np.bincount(group, c.times) / size
+    times = np.where(few[group], middle[group], c.times)
+    t, y, e = merge(times, c.values, c.errors)
+    return c._replace(times=t, values=y, errors=e)
 
 
 # Lines
@@ -200,13 +221,18 @@ def average(
     others, if the evidence agrees; how much noise there is in all stays open.
     """
     n, tick = len(t), np.median(np.diff(t))
-    middle, scale = y.mean(), y.std() if np.ptp(y) > 1e-9 * spread else spread
-    z = (y - middle) / scale
     apart = np.abs(t[:, None] - t) / tick
     away, span = np.abs(at[:, None] - t) / tick, (t[-1] - t[0]) / tick
     evidence, means, variances = [], [], []
+    varied = np.ptp(y) > 1e-9 * spread
     able = [length for length in LENGTHS if length <= 1.5 * span + 1]
+    while able[-1] >= LENGTHS[-1] and 4 * able[-1] <= 1.5 * span:  # gaps of all sizes
+        able.append(4 * able[-1])
     for one in noise_units(errors):  # each point is counted in its own noise
+        share = one**2 / (one**2).sum()
+        middle = share @ y
+        scale = np.sqrt(share @ (y - middle) ** 2) if varied else spread
+        z = (y - middle) / scale
         for length, kernel in itertools.product(able, KERNELS):
             values, vectors = eigh(
                 one[:, None] * kernel(apart / length) * one, driver="evd",
@@ -222,20 +248,21 @@ def average(
             amplitude = square / (n + 0.5)
             evidence.append(
                 0.5 * (np.log(g).sum(1) - np.log(ones) - (n + 0.5) * np.log(amplitude))
-                + np.log(one).sum()
+                + np.log(one).sum() - n * np.log(scale)
             )
             weights = cross * g[:, None]  # (noises, M, N)
-            means.append(level[:, None] + np.einsum("smn,sn->sm", weights, rest))
+            off = level[:, None] + np.einsum("smn,sn->sm", weights, rest)
+            means.append(middle + scale * off)
             known = np.einsum("smn,mn->sm", weights, cross)
             variance = (1 + NOISES[:, None] - known).clip(1e-8)
             variance += (1 - weights @ one_) ** 2 / ones[:, None]
-            variances.append(amplitude[:, None] * variance)
+            variances.append(scale**2 * amplitude[:, None] * variance)
     evidence, means, variances = map(np.concatenate, (evidence, means, variances))
     share = np.exp(evidence - evidence.max())
     share /= share.sum()
     mean = share @ means
     variance = share @ (variances + (means - mean) ** 2) * (n + 1) / max(n - 2, 1)
-    return np.stack((middle + scale * mean, scale * np.sqrt(variance)))
+    return np.stack((mean, np.sqrt(variance)))
 
 
 def noise_units(errors: np.ndarray) -> list[np.ndarray]:
@@ -244,7 +271,7 @@ def noise_units(errors: np.ndarray) -> list[np.ndarray]:
     known, exact = errors > 0, np.ones(len(errors))
     if not known.any() or np.ptp(errors[known]) == 0:
         return [exact]
-    exact[known] = (np.median(errors[known]) / errors[known]).clip(0.01, 30)
+    exact[known] = (np.median(errors[known]) / errors[known]).clip(1e-4, 30)
     return [np.ones(len(errors)), exact]
 
 
@@ -338,15 +365,27 @@ def draw_hidden(n: int, count: int, kind: str, rng: np.random.Generator) -> np.n
     return hidden
 
 
+def without_errors(c: Curve) -> Curve:
+    if (known := c.errors > 0).any():
+        good = c.part(c.errors <= 10 * np.quantile(c.errors[known], 0.25))
+        if good.varies:
+            bad = c.errors > max(good.errors.max(), good.values.std() / 2)
+            c = c.part(~bad)
+    return c._replace(errors=np.zeros(len(c.times)))
+
+
 def untrained(
     model: RoMAE | None, seen: list[Curve], asked: list[np.ndarray]
 ) -> Answers:
     """Average the filler and the Gaussian processes, each by how sure it is.
 
-    Of a curve that does not vary: lines. The filler is not told known errors: where a
-    curve changes faster than it was sampled it believes them too much.
+    Of a curve that does not vary: lines. The filler is not told known errors, which it
+    believes too much where a curve changes faster than it was sampled; and not shown
+    values that are known to be ten times as bad as the good ones, and bad beside the
+    spread of these.
     """
-    bare = [c._replace(errors=np.zeros(len(c.times))) for c in seen]
+    seen = [join_close(c) for c in seen]
+    bare = [without_errors(c) for c in seen]
     answers = lines(seen, asked)
     both = zip(network(model, bare, asked), process(seen, asked), strict=True)
     for i, pair in enumerate(both):

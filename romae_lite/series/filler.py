@@ -79,14 +79,18 @@ def fill_each(
 def merge(times, values, errors=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sort by time, averaging what was measured at one time: times, values, errors.
 
-    An error of 0 is an unknown one.
+    Where all its errors are known they are the weights; 0 and NaN are unknown.
     """
-    t, place, count = np.unique(times, return_inverse=True, return_counts=True)
-    y = np.bincount(place, values) / count
-    if errors is None:
-        return t, y, np.zeros(len(t))
-    variance = np.bincount(place, np.square(errors)) / count**2  # of the average
-    return t, y, np.nan_to_num(np.sqrt(variance))
+    t, first, place, count = np.unique(
+        times, return_index=True, return_inverse=True, return_counts=True
+    )
+    e = np.zeros(len(place)) if errors is None else np.nan_to_num(errors)
+    known = np.bincount(place, e <= 0) == 0
+    weight = np.where(known[place], np.where(e > 0, e, 1.0) ** -2, 1.0)
+    total = np.bincount(place, weight)
+    mean = np.bincount(place, weight * values) / total
+    y = np.where(count == 1, np.asarray(values, float)[first], mean)
+    return t, y, np.where(count == 1, e[first], known / np.sqrt(total))
 
 
 def windows(count: int) -> list[tuple[int, int, int]]:

@@ -36,8 +36,9 @@ def fill(
     time, value, id, channel : str, optional
         Columns, as in `from_table`.
     error : str or array_like, optional
-        Column, or array (N,), of known standard deviations of the measurements; an
-        Interpolator makes the most of them.
+        Standard deviations of the measurements: a column of the table, or an array (N,)
+        beside arrays. 0 and NaN are unknown. They weigh the values against one another,
+        as far as the values bear them out; how noisy all of them are is measured.
     model : RoMAE or Interpolator, optional
         None: the filler that comes with the package, averaged with Gaussian processes;
         nothing is trained. An Interpolator is fitted to the table if it is not yet: it
@@ -48,7 +49,8 @@ def fill(
     Returns
     -------
     table
-        A copy with the columns "mean" and "deviation" where a value was missing (of
+        A copy with the columns "mean" and "deviation", of a measurement that is as
+        noisy as they usually are, where a value was missing (of
         several value columns "a_mean" and so on), and a row for each time in `at`. An
         xarray, an astropy table or a record array comes back as a data frame of
         pandas. Of arrays: mean and deviation (M,).
@@ -107,16 +109,25 @@ def fill_series(
         raise ValueError(f"values has {found}; at least {LEAST} are needed")
     if y.min() == y.max():
         raise ValueError(f"values are all {y[0]:g}, which gives no scale")
-    far = (t.max() - t.min()) / 2
-    if outside := int(((asked < t.min() - far) | (asked > t.max() + far)).sum()):
-        warnings.warn(
-            f"{outside} of {len(asked)} times lie further outside the series than half "
-            "its length: neither mean nor band can be trusted there",
-            stacklevel=3,  # through `fill`
-        )
     curves = scale_curves([Curve(0, 0, *merge(t, y, e))])
+    warn_outside(curves, [asked])
     ((mean, deviation),) = untrained(model, curves, [asked])
     return mean, deviation
+
+
+def warn_outside(curves: list[Curve], asked: list[np.ndarray]) -> None:
+    outside = 0
+    for c, at in zip(curves, asked, strict=True):
+        if len(c.times) > 1:
+            first, last = c.times[0], c.times[-1]
+            far = (last - first) / 2
+            outside += int(((at < first - far) | (at > last + far)).sum())
+    if outside:
+        warnings.warn(
+            f"{outside} of {sum(map(len, asked))} times lie further outside the series "
+            "than half its length: neither mean nor band can be trusted there",
+            stacklevel=4,  # through `fill`
+        )
 
 
 def fill_table(table, at, model, mixed: bool, verbose: bool, **names) -> Any:
@@ -141,6 +152,7 @@ def fill_table(table, at, model, mixed: bool, verbose: bool, **names) -> Any:
     parts = rows.split(rows.seen, count, "time", "number", "error")
     curves = [Curve(*divmod(i, channels), *part) for i, part in enumerate(parts)]
     times = [when for (when,) in rows.split(asked, count, "time")]
+    warn_outside(curves, times)
     if not mixed:
         answers = untrained(model, scale_curves(curves), times)
     else:

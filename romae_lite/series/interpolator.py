@@ -22,7 +22,7 @@ from ..model import RoMAE
 from ..tokens import Tokens
 from ..zoo import load
 from . import mixture
-from .candidates import Curve, average, scale_curves
+from .candidates import Curve, average, join_close, scale_curves
 from .columns import read_asked
 from .estimator import Estimator, fitted_scale, foresee, read_series
 from .filler import INPUTS, merge
@@ -90,7 +90,7 @@ class Interpolator(Estimator):
     ) -> "Interpolator":
         self._begin()
         self.scale_ = scale
-        curves = scale_curves(curves)
+        curves = scale_curves([join_close(c) for c in curves])
         if (longest := max(len(c.times) for c in curves)) < 3:
             raise ValueError(f"X has {longest} values in a series; three are needed")
         model = load("filler")
@@ -287,8 +287,9 @@ def report(held: Held, single: bool) -> dict:
     )
     unit = 1 if single else inside.spread[:, None]
     off = (both.mean - inside.truth[:, None]) / unit
-    error = np.sqrt(np.mean(off**2, axis=0)).tolist()
-    log = mixture.densities(both).mean(0).tolist()
+    trust = inside.trust / inside.trust.sum()
+    error = np.sqrt(trust @ off**2).tolist()
+    log = (trust @ mixture.densities(both)).tolist()
     shares = np.stack((weights.means, weights.densities), axis=1).tolist()
     found |= {
         "unit": "" if single else "(deviations)",

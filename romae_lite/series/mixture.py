@@ -17,6 +17,7 @@ from .candidates import (
     Curve,
     across,
     draw_hidden,
+    join_close,
     lines,
     network,
     pchip,
@@ -303,7 +304,8 @@ class Mixture:
         heavy = weight > 0.02  # the others are not worth the time
         heavy[0] = True  # lines, which always answer
         used = [c for c, h in zip(choose(self.model), heavy, strict=True) if h]
-        found = gather(used, scale_curves(curves), asked)
+        curves = scale_curves([join_close(c) for c in curves])
+        found = gather(used, curves, asked)
         out = np.empty((2, len(found["spread"])))
         for weights, rows in zip(
             both, (~found["beyond"], found["beyond"]), strict=True

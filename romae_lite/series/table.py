@@ -218,7 +218,8 @@ def read_table(
         raise ValueError(f"value is {value!r}; it must name a column, or several")
     for role, its in (("channel", channel), ("error", error)):
         if wide and its is not None:
-            raise ValueError(f"{role} is {its!r}; a wide table needs no {role}")
+            hint = "; one with a row for each value can have it" * (role == "error")
+            raise ValueError(f"{role} is {its!r}; a wide table needs no {role}{hint}")
     roles = [("time", time), *(("value", name) for name in names), ("id", id)]
     roles += [("channel", channel), ("label", label), ("error", error)]
     taken = {}
@@ -276,13 +277,23 @@ def read_table(
     seen = whole[there]
     if (seen.groupby(["sample", "kind"]).time.diff() < 0).any():
         notes.append("Rows sorted by time.")
-    groups = seen.groupby(["sample", "time", "kind"], as_index=False)
-    once = groups.agg(number=("number", "mean"), error=("square", "sum"))
-    count = groups.size()["size"]
-    once["error"] = (np.sqrt(once.error) / count).replace(np.inf, 0.0)  # of the mean
+    # one value a time: the mean, weighted by the errors where all of them are known
+    keys = ["sample", "time", "kind"]
+    sure = seen.square.between(0, np.inf, inclusive="neither")
+    sure = sure.groupby([seen[key] for key in keys]).transform("all")
+    weight = (1 / seen.square).where(sure, 1.0)
+    groups = seen.assign(weight=weight, moment=weight * seen.number, sure=sure)
+    once = groups.groupby(keys, as_index=False).agg(
+        first=("number", "first"), count=("number", "size"), sure=("sure", "first"),
+        weight=("weight", "sum"), moment=("moment", "sum"),
+    )
+    once["number"] = once["first"].where(once["count"] == 1, once.moment / once.weight)
+    once["error"] = (once.weight**-0.5).where(once.sure, 0.0)
+    once = once[[*keys, "number", "error"]]
     if doubles := len(seen) - len(once):
         what = "values at a time and channel that had one already"
-        notes.append(f"{doubles} {what}: means taken.")
+        how = "means taken" + ", weighted by the errors" * bool(sure.any())
+        notes.append(f"{doubles} {what}: {how}.")
     return Rows(
         frame=frame, time=time, values=names, index=index, seen=once,
         lost=whole[~there & (whole.kind < known)],
