@@ -83,6 +83,7 @@ PHYSIONET = "physionet best mae"
 LSST_BY_TABLE, EPILEPSY_BY_TABLE = (f"uea paper accuracy dataset={name}" for name in ("LSST", "Epilepsy"))
 BEFORE = "init=torch dropout_at=head rounding=nearest"
 LSST, EPILEPSY = "uea best accuracy dataset=LSST", "uea best accuracy dataset=Epilepsy"
+BRIGHT = "survey=spcc tested_on=official"
 EROS, ASAS = "survey=eros1 tested_on=official", "survey=asas tested_on=folds"
 SPCC, MALLORN = "survey=spcc tested_on=random", "survey=mallorn tested_on=folds"
 PICTURES = "tiny_imagenet small f1_macro"
@@ -316,6 +317,14 @@ SAID = {
         "where one curve in twenty teaches with its label, accuracy rises from 0.78 to 0.85":
             lambda: round(mean(f"{CURVES} accuracy pretrain_epochs=0 {SPCC}"), 2) == 0.78
             and round(mean(f"{CURVES} accuracy {SPCC}"), 2) == 0.85,
+        "On MALLORN macro F1 rises by eight points": lambda: round(100 * (
+            mean(f"{CURVES} f1_macro {MALLORN}") - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}"))) == 8,
+        "The trees lose a quarter of their macro F1, from 0.79 to 0.55": lambda: (
+            round(mean(f"{CURVES} f1_macro method=trees {SPCC}"), 2),
+            round(mean(f"{CURVES} f1_macro method=trees {BRIGHT}"), 2)) in ((0.79, 0.55), (0.78, 0.55)),
+        "pre-trained it is level with the trees, and above itself from nothing": lambda: abs(
+            mean(f"{CURVES} f1_macro method=trees {BRIGHT}") - (pre := mean(f"{CURVES} f1_macro {BRIGHT}"))) < 0.03
+            and pre > mean(f"{CURVES} f1_macro pretrain_epochs=0 {BRIGHT}") + 0.03,
         "those from nothing were short, 156 steps on SPCC": lambda: {
             record.history[-1]["step"] for record in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")} == {156},
         "On EROS-1, where most do, macro F1 rises by three points": lambda: abs(
