@@ -322,12 +322,12 @@ SAID = {
         "The trees lose a quarter of their macro F1, from 0.79 to 0.55": lambda: (
             round(mean(f"{CURVES} f1_macro method=trees {SPCC}"), 2),
             round(mean(f"{CURVES} f1_macro method=trees {BRIGHT}"), 2)) in ((0.79, 0.55), (0.78, 0.55)),
-        "pre-trained it is level with the trees, and above itself from nothing": lambda: abs(
-            mean(f"{CURVES} f1_macro method=trees {BRIGHT}") - (pre := mean(f"{CURVES} f1_macro {BRIGHT}"))) < 0.03
-            and pre > mean(f"{CURVES} f1_macro pretrain_epochs=0 {BRIGHT}") + 0.03,
+        "Its macro F1 is 0.52 pre-trained and 0.48 from nothing, and three runs of each do not decide": lambda: (
+            round(mean(f"{CURVES} f1_macro {BRIGHT}"), 2), round(mean(f"{CURVES} f1_macro pretrain_epochs=0 {BRIGHT}"), 2)
+        ) == (0.52, 0.48) and no_difference(f"{CURVES} f1_macro {BRIGHT} | pretrain_epochs=0"),
         "those from nothing were short, 156 steps on SPCC": lambda: {
             record.history[-1]["step"] for record in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")} == {156},
-        "On EROS-1, where most do, macro F1 rises by three points": lambda: abs(
+        "on EROS-1, where most curves teach, by three": lambda: abs(
             mean(f"{CURVES} f1_macro period=True {EROS}")
             - mean(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS}") - 0.03) < 0.005,
         "and the trees still reach 0.84, ahead of RoMAE from nothing with all the times": lambda: (
@@ -343,7 +343,7 @@ SAID = {
             and mean(f"{CURVES} f1_macro method=minirocket {ASAS}") < mean(
                 f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS}") - 0.05
         ),
-        "On **MALLORN** it is level with RoMAE from nothing, and the trees are eighteen points ahead of both": lambda: (
+        "On **MALLORN** the two are level, where RoMAE learns from nothing, and the trees are eighteen points ahead": lambda: (
             abs(mean(f"{CURVES} f1_macro method=minirocket {MALLORN}")
                 - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}")) < 0.03
             and abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
