@@ -323,7 +323,8 @@ SAID = {
             round(mean(f"{CURVES} f1_macro method=trees {SPCC}"), 2),
             round(mean(f"{CURVES} f1_macro method=trees {BRIGHT}"), 2)) in ((0.79, 0.55), (0.78, 0.55)),
         "Its macro F1 is 0.52 pre-trained and 0.48 from nothing, and three runs of each do not decide": lambda: (
-            round(mean(f"{CURVES} f1_macro {BRIGHT}"), 2), round(mean(f"{CURVES} f1_macro pretrain_epochs=0 {BRIGHT}"), 2)
+            round(mean(f"{CURVES} f1_macro {BRIGHT}"), 2),
+            round(mean(f"{CURVES} f1_macro pretrain_epochs=0 {BRIGHT}"), 2),
         ) == (0.52, 0.48) and no_difference(f"{CURVES} f1_macro {BRIGHT} | pretrain_epochs=0"),
         "those from nothing were short, 156 steps on SPCC": lambda: {
             record.history[-1]["step"] for record in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")} == {156},
@@ -343,7 +344,7 @@ SAID = {
             and mean(f"{CURVES} f1_macro method=minirocket {ASAS}") < mean(
                 f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS}") - 0.05
         ),
-        "On **MALLORN** the two are level, where RoMAE learns from nothing, and the trees are eighteen points ahead": lambda: (
+        "On **MALLORN** the two are level, where RoMAE learns from nothing, and the trees are eighteen points": lambda: (
             abs(mean(f"{CURVES} f1_macro method=minirocket {MALLORN}")
                 - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}")) < 0.03
             and abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
