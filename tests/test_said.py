@@ -344,7 +344,7 @@ SAID = {
             and mean(f"{CURVES} f1_macro method=minirocket {ASAS}") < mean(
                 f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS}") - 0.05
         ),
-        "On **MALLORN** the two are level, where RoMAE learns from nothing, and the trees are eighteen points": lambda: (
+        "On **MALLORN** the two are level, where RoMAE learns from nothing, and the trees are eighteen": lambda: (
             abs(mean(f"{CURVES} f1_macro method=minirocket {MALLORN}")
                 - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}")) < 0.03
             and abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
