@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 from conftest import ROOT
-from pages import prose
+from pages import gaps, prose
 from pages.prose import change
 
 from romae_book.experiments import experiments
@@ -67,6 +67,11 @@ def none_of(experiment: str, tier: str | None = None, preset: str | None = None,
 def every(words: str, holds: Callable[[dict], bool]) -> bool:
     found = runs(words)
     return bool(found) and all(holds(record.metrics) for record in found)
+
+
+def filling(method: str) -> list:
+    """Scores of a method in *Filling gaps*, by table and kind of gap."""
+    return [s for s in gaps.scores(gaps.read(), split=True) if s.method == method]
 
 
 def on_gpus() -> list[Record]:
@@ -136,6 +141,18 @@ SAID = {
         "Table 1 at base width and the speeds of Table 9 come from an Nvidia H200": lambda: {
             (r.experiment, r.config.get("size"), r.device) for r in on_gpus()
         } == {("position", "base", "NVIDIA H200"), ("speed", None, "NVIDIA H200")},
+    },
+    "book/who_wins.md": {
+        "The Gaussian processes lose where runs are missing, most on the American economy":
+            lambda: (s := max(filling("Gaussian processes"), key=lambda s: s.ratio)).table == "us_economy"
+            and s.holdout == "stretches" and s.ratio > 1.05,
+        "Cubics lose a little on half of the tables": lambda: 4 <= len(
+            {s.table for s in filling("monotone cubics") if s.ratio > 1.01}) <= 6
+            and max(s.ratio for s in filling("monotone cubics")) < 1.1,
+        "is level with lines at worst. So is `Interpolator`": lambda: max(
+            s.ratio for name in ("fill", "Interpolator") for s in filling(name)) < 1.015,
+        "once it erred 14 % more than lines, on the economy":
+            lambda: round(100 * max(s.high for s in filling("Interpolator") if s.table == "us_economy")) == 114,
     },
     "book/scale.md": {
         "What was not: several GPUs": lambda: all(record.processes == 1 for record in recorded_runs()),

@@ -22,7 +22,7 @@ from ..model import RoMAE
 from ..tokens import Tokens
 from ..zoo import load
 from . import mixture
-from .candidates import Curve, average, join_close, scale_curves
+from .candidates import Curve, average, join_alone, scale_curves
 from .columns import read_asked
 from .estimator import Estimator, fitted_scale, foresee, read_series
 from .filler import INPUTS, merge
@@ -90,7 +90,7 @@ class Interpolator(Estimator):
     ) -> "Interpolator":
         self._begin()
         self.scale_ = scale
-        curves = scale_curves([join_close(c) for c in curves])
+        curves = scale_curves(join_alone(curves))
         if (longest := max(len(c.times) for c in curves)) < 3:
             raise ValueError(f"X has {longest} values in a series; three are needed")
         model = load("filler")

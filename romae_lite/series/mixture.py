@@ -17,7 +17,7 @@ from .candidates import (
     Curve,
     across,
     draw_hidden,
-    join_close,
+    join_alone,
     lines,
     network,
     pchip,
@@ -304,8 +304,7 @@ class Mixture:
         heavy = weight > 0.02  # the others are not worth the time
         heavy[0] = True  # lines, which always answer
         used = [c for c, h in zip(choose(self.model), heavy, strict=True) if h]
-        curves = scale_curves([join_close(c) for c in curves])
-        found = gather(used, curves, asked)
+        found = gather(used, scale_curves(join_alone(curves)), asked)
         out = np.empty((2, len(found["spread"])))
         for weights, rows in zip(
             both, (~found["beyond"], found["beyond"]), strict=True
