@@ -324,7 +324,7 @@ SAID = {
             lambda: abs(mean(f"{CURVES} accuracy method=trees {SPCC}") - 0.9) < 0.02
             and 0.77 < mean(f"{CURVES} accuracy pretrain_epochs=0 {SPCC}") < 0.8,
         "they name three stars of four among 28 classes, and are ahead on all five folds. Times alone are right there "
-        "for one star of six, more often":
+        "for one star of six":
             lambda: abs(mean(f"{CURVES} accuracy method=trees {ASAS}") - 3 / 4) < 0.02
             and abs(mean(f"{CURVES} accuracy method=sampling {ASAS}") - 1 / 6) < 0.02
             and mean(f"{CURVES} accuracy method=largest {ASAS}") < 0.13
@@ -352,7 +352,7 @@ SAID = {
             0.835 < mean(f"{CURVES} f1_macro method=trees information=shuffled {EROS}") < 0.845
             and mean(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS}") < 0.83
         ),
-        "shuffling does cost the trees a third of their score": lambda: abs(
+        "it costs the trees a third of their score": lambda: abs(
             mean(f"{CURVES} f1_macro method=trees information=shuffled {ASAS}")
             / mean(f"{CURVES} f1_macro method=trees {ASAS}") - 2 / 3) < 0.03,
         "MiniRocket, on interpolated curves, is behind RoMAE on both surveys of stars": lambda: (

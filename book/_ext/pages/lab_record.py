@@ -247,6 +247,8 @@ def run_table(runs: Runs) -> RunTable:
     columns = {"seed": [str(run.seed) for run in runs]}
     for key in keys:
         digits = decimals_for(means[key].mean if key in means else 1.0, 4)
+        if key in means and means[key].scattered:  # the smallest has its digits too
+            digits += decimals_for(min(means[key].values) or 1.0, 1) - decimals_for(means[key].mean, 1)
         columns[key] = [f"{run.metrics[key]:.{digits}f}" if key in run.metrics else "–" for run in runs]
     columns["minutes"] = [f"{run.wall_seconds / 60:.{decimals_for(run.wall_seconds / 60, 2)}f}" for run in runs]
     columns["memory, MB"] = [f"{run.peak_memory_mb:,.0f}" for run in runs]

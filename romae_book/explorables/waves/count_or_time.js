@@ -129,12 +129,14 @@ function explorable(root, data, kit) {
       r = phone ? Math.min(9, width / 38) : 11;
     const first = (phone ? 42 : 24) + head, tops = {numbers: first, times: first + plot + below + head + 6},
       height = tops.times + plot + below;
-    box = {width, phone, plot, r, tops, x: kit.linear([0, data.span], [12, width - 12]), slot: phone ? 27 : 34};
+    // whole before children move: a reading that loses its focus then draws
+    box = {width, phone, plot, r, tops, bar: phone ? 44 : 140, slot: phone ? 27 : 34,
+      x: kit.linear([0, data.span], [12, width - 12])};
     box.t = box.x.invert;
     kit.frame(svg, width, height);
     svg.replaceChildren(...legend(width, phone), ...names.map(name => panels[name].node), hint);
     for (const name of names) {
-      const p = panels[name], y = tops[name] - 8, bar = box.bar = phone ? 44 : 140;
+      const p = panels[name], y = tops[name] - 8, {bar} = box;
       kit.set(p.ground, {y: tops[name], width, height: plot});
       kit.set(p.head, {y});
       kit.set(p.misses, {x: width - bar - 44, y, display: phone ? "none" : null});
