@@ -338,7 +338,7 @@ SAID = {
             mean(f"{CURVES} f1_macro {MALLORN}") - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}"))) == 8,
         "The trees lose a quarter of their macro F1, from 0.79 to 0.55": lambda: (
             round(mean(f"{CURVES} f1_macro method=trees {SPCC}"), 2),
-            round(mean(f"{CURVES} f1_macro method=trees {BRIGHT}"), 2)) in ((0.79, 0.55), (0.78, 0.55)),
+            round(mean(f"{CURVES} f1_macro method=trees {BRIGHT}"), 2)) == (0.79, 0.55),
         "Its macro F1 is 0.52 pre-trained and 0.48 from nothing, and three runs of each do not decide": lambda: (
             round(mean(f"{CURVES} f1_macro {BRIGHT}"), 2),
             round(mean(f"{CURVES} f1_macro pretrain_epochs=0 {BRIGHT}"), 2),

@@ -373,6 +373,7 @@ def draw_hidden(n: int, count: int, kind: str, rng: np.random.Generator) -> np.n
 
 
 def without_errors(c: Curve) -> Curve:
+    """Leave known errors out, and with them the values that they call useless."""
     if (known := c.errors > 0).any():
         good = c.part(c.errors <= 10 * np.quantile(c.errors[known], 0.25))
         if good.varies:

@@ -45,7 +45,7 @@ def results_html(root: Path | None = None) -> str:
         counts=[(word, CLASS[word], n) for word in VERDICTS if (n := sum(s.verdict == word for s in steps))],
         whole=len(steps), repeated=repeated(root), trainings=_trainings(root), together=_together(steps),
         pending=[step for step in steps if step.verdict == "not tested" and not step.paper],
-        undecided=[step for step in steps if step.verdict == "not tested" and step.paper],
+        unsettled=[step for step in steps if step.verdict == "not tested" and step.paper],
         promises=[(text, [(word, by_id[name]) for name, word in names.items()]) for text, names in PROMISES],
         lines=[_line(step, rows, root) for step in sorted(steps, key=lambda step: VERDICTS.index(step.verdict))],
         more=_more(rows, root),
