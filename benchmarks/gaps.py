@@ -4,7 +4,7 @@ FOLDER holds CSV files with the columns id, time, channel, value: book/data.md s
 series, one channel of one id, a fifth of the times is hidden, never the first or the last: singly ("scattered"), or in
 runs of up to twelve ("stretches"); three draws of each. Other channels stay, errors of measurement are given to nobody.
 The record is results/who_wins.json, which the book's page is made of; what it has of this commit and these data is not
-run again.
+run again. SAITS and BRITS run by `--method SAITS --method BRITS` alone, where PyPOTS is installed.
 """
 
 import argparse
@@ -15,6 +15,8 @@ import warnings
 import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +28,11 @@ from romae_book.lab import provenance
 from romae_lite.io import atomic_write
 from romae_lite.series import candidates
 
+from . import opponents
+
 RECORD = Path(__file__).resolve().parents[1] / "results" / "who_wins.json"
 KEY = ["id", "channel"]
+PACKAGES = ("pandas", "statsmodels", "pypots")  # beside those that every record names
 KINDS, SEEDS, SHARE, LONGEST = ("scattered", "stretches"), (0, 1, 2), 0.2, 12
 
 
@@ -97,13 +102,22 @@ def through_the_door(build: Callable) -> Callable:
     return method
 
 
+def kalman(curves: list[candidates.Curve], asked: list[np.ndarray]) -> list[np.ndarray]:
+    return [
+        opponents.smooth(c.times, c.values, at, c.level, c.spread) if len(at) else np.empty((2, 0))
+        for c, at in zip(curves, asked, strict=True)
+    ]
+
+
 METHODS = {
     "straight lines": curve_by_curve(candidates.lines),
     "monotone cubics": curve_by_curve(candidates.pchip),
+    "Kalman smoother": curve_by_curve(kalman),
     "Gaussian processes": curve_by_curve(candidates.process),
     "fill": through_the_door(lambda seed: None),
     "Interpolator": through_the_door(lambda seed: romae.Interpolator(seed=seed, verbose=False)),
 }
+NETWORKS = {name: opponents.network(name) for name in ("SAITS", "BRITS")}
 
 
 # Scores -------------------------------------------------------------------------------------------------------------
@@ -136,7 +150,7 @@ def run(path: Path, kind: str, seed: int, names: list[str]):
     cut = table.assign(value=table.value.where(~hidden))
     for name in names:
         began = time.process_time()
-        mean, deviation = METHODS[name](cut.copy(), seed)
+        mean, deviation = (METHODS | NETWORKS)[name](cut.copy(), seed)
         seconds = round(time.process_time() - began, 2)
         yield {
             "table": path.stem, "holdout": kind, "seed": seed, "method": name, "values": int(hidden.sum()),
@@ -148,33 +162,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gaps", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--table", action="append", help="only these")
+    parser.add_argument("--method", action="append", choices=[*METHODS, *NETWORKS], help="only these")
     parser.add_argument("--record", type=Path, default=RECORD, help="where the record lies")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     paths = [p for p in sorted(chosen.folder.glob("*.csv")) if not chosen.table or p.stem in chosen.table]
     if not paths:
         parser.error(f"{chosen.folder} has no such CSV files")
+    names = chosen.method or list(METHODS)
     about = {
         "command": "python -m benchmarks.gaps FOLDER",
-        "commit": provenance.loaded_commit(),
-        "versions": provenance.versions() | {"pandas": pd.__version__, "romae_lite": romae.__version__},
         "data": {p.stem: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths},
         "tables": {p.stem: {"values": len(t := read(p)), "series": t.groupby(KEY).ngroups} for p in paths},
     }
-    rows = []
+    made = {
+        "commit": provenance.loaded_commit(),
+        "versions": provenance.versions() | {"romae_lite": romae.__version__}
+        | {name: version(name) for name in PACKAGES if find_spec(name)},
+    }
+    rows, makers = [], {}
     if chosen.record.exists():
         old = json.loads(chosen.record.read_text())
-        if all(old[name] == about[name] for name in ("commit", "data")):
-            rows = old["rows"]
+        if old["data"] == about["data"]:
+            keep = {name for name, by in old["made"].items() if name not in names or by["commit"] == made["commit"]}
+            rows, makers = [r for r in old["rows"] if r["method"] in keep], {name: old["made"][name] for name in keep}
+    makers |= {name: made | {"created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"} for name in names}
     done = {(r["table"], r["holdout"], r["seed"], r["method"]) for r in rows}
     for seed in SEEDS:
         for path in sorted(paths, key=lambda p: p.stat().st_size):
             for kind in KINDS:
-                left = [name for name in METHODS if (path.stem, kind, seed, name) not in done]
+                left = [name for name in names if (path.stem, kind, seed, name) not in done]
                 for row in run(path, kind, seed, left):
                     rows.append(row)
                     print(*row.values(), flush=True)
-                    record = about | {"created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "rows": rows}
+                    record = about | {"made": makers, "rows": rows}
                     atomic_write(chosen.record, (json.dumps(record, indent=1) + "\n").encode())
 
 

@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from pages import gaps
 from scipy.integrate import quad
+from scipy.linalg import expm
 from scipy.stats import norm
 
-from benchmarks.gaps import KINDS, METHODS, hide, score
+from benchmarks.gaps import KINDS, METHODS, NETWORKS, hide, score
+from benchmarks.opponents import posterior, transition
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,9 +65,44 @@ def test_methods_answer_for_every_hidden_row(table):
     cut = table.assign(value=table.value.where(~hidden))
     lines = METHODS["straight lines"](cut, 0)
     assert lines.shape == (2, hidden.sum()) and METHODS["fill"](cut, 0).shape == lines.shape
+    assert METHODS["Kalman smoother"](cut, 0).shape == lines.shape
     for row, mean in zip(table[hidden].itertuples(), lines[0], strict=True):
         its = cut[(cut.id == row.id) & (cut.channel == row.channel)].dropna().groupby("time").value.mean()
         assert mean == pytest.approx(np.interp(row.time, its.index, its), abs=1e-9)
+
+
+def test_a_step_of_the_kalman_smoother_is_a_matrix_exponential():
+    """Van Loan 1978: of the drift A and the diffusion Q, expm([[-A, Q], [0, A']] d) holds both."""
+    level, slope, fading, steps = 0.3, 0.7, 0.9, np.array([1e-3, 0.5, 4.0])
+    drift, diffusion = np.array([[0, 1], [0, -fading]]), np.diag([level, slope])
+    moves, adds = transition(steps, level, slope, fading)
+    for i, d in enumerate(steps):
+        block = expm(np.block([[-drift, diffusion], [np.zeros((2, 2)), drift.T]]) * d)
+        np.testing.assert_allclose(moves[..., i], block[2:, 2:].T, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(adds[..., i], block[2:, 2:].T @ block[:2, 2:], rtol=1e-6, atol=1e-12)
+
+
+def test_the_kalman_smoother_conditions_a_gaussian():
+    """Against the joint covariance of all points, built step by step from the left."""
+    rng, logs = np.random.default_rng(3), np.array([-1.0, -0.5, -0.3, -2.0])
+    times = np.cumsum(rng.exponential(1, 14))
+    at = np.sort(rng.choice(14, 5, replace=False))
+    seen = np.setdiff1d(np.arange(14), at)
+    moves, adds = transition(np.diff(times), *np.exp(logs[:3]))
+    state, K = np.diag([10.0, np.exp(logs[1] - logs[2]) / 2]), np.empty((14, 14))
+    for i in range(14):
+        cross = state  # cov(state at j, state at i)
+        for j in range(i, 14):
+            K[i, j] = K[j, i] = cross[0, 0]
+            if j < 13:
+                cross = moves[..., j] @ cross
+        if i < 13:
+            state = moves[..., i] @ state @ moves[..., i].T + adds[..., i]
+    noise, z = np.exp(logs[3]), rng.normal(size=9)
+    gain = K[np.ix_(at, seen)] @ np.linalg.inv(K[np.ix_(seen, seen)] + noise * np.eye(9))
+    mean, variance = posterior(times[seen], z, times[at], logs)
+    np.testing.assert_allclose(mean, gain @ z, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(variance, noise + np.diag(K[np.ix_(at, at)] - gain @ K[np.ix_(seen, at)]), rtol=1e-6)
 
 
 def test_the_page_compares_what_all_have(tmp_path):
@@ -76,7 +113,8 @@ def test_the_page_compares_what_all_have(tmp_path):
         base | {"seed": seed, "method": name, "error": 2.0 if name == "straight lines" else error}
         for seed, error in ((0, 1.0), (1, 4.0), (2, 9.0)) for name in names if seed < 2 or name != "fill"
     ]
-    about = {"commit": "0" * 40, "command": "c", "created": "now", "versions": {"torch": "2", "scipy": "1"}}
+    made = {"commit": "0" * 40, "created": "now", "versions": {"torch": "2", "scipy": "1", "statsmodels": "0.15"}}
+    about = {"command": "c", "made": dict.fromkeys(names, made)}
     (tmp_path / "who_wins.json").write_text(json.dumps(about | {"data": {"t": "x"}, "rows": rows}))
     found = gaps.scores(gaps.read(tmp_path))
     assert [s.method for s in found] == list(gaps.METHODS) and {s.ratio for s in found} == {1.0}
@@ -87,8 +125,9 @@ def test_the_page_compares_what_all_have(tmp_path):
 def test_the_records_are_whole():
     record = gaps.read(ROOT / "results")
     assert {row["table"] for row in record["rows"]} <= set(record["data"]) and len(record["data"]) == 10
-    assert {row["method"] for row in record["rows"]} == set(METHODS)
+    assert {row["method"] for row in record["rows"]} == set(METHODS | NETWORKS) == set(record["made"])
     places = [(r["table"], r["holdout"], r["seed"], r["method"]) for r in record["rows"]]
-    assert len(set(places)) == len(places) and "+" not in record["commit"]
+    assert len(set(places)) == len(places)
+    assert not any("+" in by["commit"] for by in record["made"].values())
     for its in json.loads((ROOT / "results" / "classes.json").read_text()).values():
         assert "+" not in its["commit"] and set(its) >= {"ways", "each", "data", "versions", "command", "seconds"}

@@ -15,9 +15,10 @@ from romae_book.lab.records import results_dir
 from .templates import render
 
 METHODS = {  # mark and colour
-    "monotone cubics": ("+", "grey"), "Gaussian processes": ("s", "green"), "fill": ("o", "blue"),
-    "Interpolator": ("D", "blue"),
+    "monotone cubics": ("+", "grey"), "Kalman smoother": ("x", "grey"), "Gaussian processes": ("s", "green"),
+    "fill": ("o", "blue"), "Interpolator": ("D", "blue"),
 }
+NETWORKS = ("SAITS", "BRITS")  # in the table alone: their worst would squeeze the picture
 LINES, DRAWS, WORSE = "straight lines", 6, 1.03
 
 
@@ -42,14 +43,15 @@ def read(root: Path | None = None) -> dict:
 
 
 def scores(record: dict, split: bool = False) -> list[Score]:
-    """Of every table and method, over those draws that all methods have; split: hold-outs apart."""
+    """Of every table and method, over those draws that all methods have, the networks' where these have them too;
+    split: hold-outs apart."""
     draws = defaultdict(dict)
     for row in record["rows"]:
         draws[row["table"], row["holdout"], row["seed"]][row["method"]] = row
     whole = {key: its for key, its in draws.items() if {LINES, *METHODS} <= set(its)}
     groups = defaultdict(list)
     for (table, holdout, _), its in whole.items():
-        for method in METHODS:
+        for method in (m for m in (*METHODS, *NETWORKS) if m in its):
             groups[table, method, holdout if split else ""].append((its[method], its[LINES]))
     found = []
     for key, pairs in groups.items():
@@ -59,14 +61,14 @@ def scores(record: dict, split: bool = False) -> list[Score]:
         crps = np.exp(np.mean([np.log(its["crps"] / base["crps"]) for its, base in pairs]))
         ratios = np.exp([log.mean(), log.min(), log.max()]).tolist()
         found.append(Score(*key, *ratios, float(gain), float(crps), **mean))
-    return sorted(found, key=lambda s: (s.table, s.holdout, list(METHODS).index(s.method)))
+    return sorted(found, key=lambda s: (s.table, s.holdout, [*NETWORKS, *METHODS].index(s.method)))
 
 
 def gaps_html(root: Path | None = None) -> str:
     record = read(root)
     each, apart = scores(record), scores(record, split=True)
     rows = []
-    for method in METHODS:
+    for method in (*NETWORKS, *METHODS):
         mine = [s for s in each if s.method == method]
         if not mine:
             continue
@@ -78,15 +80,26 @@ def gaps_html(root: Path | None = None) -> str:
         ))
     draws = len({(r["table"], r["holdout"], r["seed"]) for r in record["rows"] if r["method"] == "Interpolator"})
     return render(
-        "gaps.html", record=record, rows=rows, apart=apart, draws=draws, planned=DRAWS * len(record["data"]),
+        "gaps.html", record=record, makers=makers(record), rows=rows, apart=apart, draws=draws,
+        planned=DRAWS * len(record["data"]),
         worse=[s for s in apart if s.method in ("fill", "Interpolator") and s.ratio > WORSE],
         picture=picture(each).html() if each else "",
     )
 
 
+def makers(record: dict) -> list[tuple[list[str], dict]]:
+    """Which methods were run at the same commit, with the same packages."""
+    groups = defaultdict(list)
+    for name, by in record["made"].items():
+        groups[json.dumps({**by, "created": ""}, sort_keys=True)].append((name, by))
+    return [([name for name, _ in its], max((by for _, by in its), key=lambda by: by["created"]))
+            for its in groups.values()]
+
+
 def picture(found: list[Score]) -> figures.Picture:
     """A row for each table, a mark for each method: its error over that of straight lines; bars from the best to the
     worst draw."""
+    found = [s for s in found if s.method in METHODS]
     tables = sorted({s.table for s in found}, key=lambda t: -next(
         s.ratio for s in found if s.table == t and s.method == "Interpolator"
     ))
