@@ -470,22 +470,70 @@ def test_astropy_tables_are_read():
 
 
 def test_series_channels_and_wide_tables():
-    """Each series and channel as if it were alone, in its own units."""
-    long = pd.concat([FRAME.assign(k=k, c=c, y=f * Y) for k, c, f in (("a", "u", 1), ("a", "v", 10), ("b", "u", 0.1))])
+    """Each in its own units; a wide table says what the long one says."""
+    scales = (("a", "u", 1), ("a", "v", 10), ("b", "u", 0.1))
     names = dict(time="t", value="y", id="k", channel="c")
-    found = romae.fill(long, at=[2.5, 40.0], **names)
-    alone = romae.fill(FRAME, time="t", value="y", at=[2.5, 40.0])
-    for k, c, f in (("a", "u", 1), ("a", "v", 10), ("b", "u", 0.1)):
-        mine = found[(found.k == k) & (found.c == c)]
-        np.testing.assert_allclose(mine["mean"], f * alone["mean"], atol=1e-4 * abs(f))
-        np.testing.assert_allclose(mine.deviation, abs(f) * alone.deviation, rtol=1e-4)
+    long = pd.concat([FRAME.assign(k=k, c=c, y=Y[:: -1 if c == "v" else 1]) for k, c, _ in scales])
+    plain = romae.fill(long, at=[2.5, 40.0], **names)
+    factor = np.repeat([f for *_, f in scales], len(FRAME))
+    found = romae.fill(long.assign(y=long.y * factor), at=[2.5, 40.0], **names)
+    for k, c, f in scales:
+        mine, its = found[(found.k == k) & (found.c == c)], plain[(plain.k == k) & (plain.c == c)]
+        np.testing.assert_allclose(mine["mean"], f * its["mean"], atol=1e-4 * abs(f))
+        np.testing.assert_allclose(mine.deviation, abs(f) * its.deviation, rtol=1e-4)
     assert len(found) == 90 + 8
     lost = found[(found.k == "b") & (found.c == "v")]  # never measured: its level elsewhere
     assert len(lost) == 2 and (lost.deviation > 2).all()
-    wide = FRAME.assign(z=10 * Y[::-1])
-    found = romae.fill(wide, time="t", value=["y", "z"], at=[2.5])
-    np.testing.assert_allclose(found["y_mean"], romae.fill(FRAME, time="t", value="y", at=[2.5])["mean"], rtol=1e-5)
-    assert found.z_deviation.notna().sum() == len(LOST) + 1 and len(found) == 31
+    wide = romae.fill(FRAME.assign(z=10 * Y[::-1]), time="t", value=["y", "z"], at=[2.5])
+    pair = long[long.k == "a"].assign(y=lambda f: f.y * np.where(f.c == "v", 10, 1))
+    pair = romae.fill(pair, time="t", value="y", channel="c", at=[2.5])
+    np.testing.assert_allclose(wide["y_mean"].dropna(), pair[pair.c == "u"]["mean"].dropna(), rtol=1e-5)
+    assert wide.z_deviation.notna().sum() == len(LOST) + 1 and len(wide) == 31
+
+
+def test_channels_that_never_share_a_time_help_one_another():
+    """Two rough curves that are one; each is asked for where only the other was measured."""
+    rng = np.random.default_rng(0)
+    t = np.arange(240.0)
+    curve = np.cumsum(rng.standard_normal(240))
+    hidden = (t % 6 < 3) & (t > 5) & (t < 234)
+    first = pd.DataFrame({"t": t, "y": np.where(hidden, np.nan, curve), "c": "u"})
+    other = pd.DataFrame({"t": t + 0.3, "y": 5 - 3 * np.interp(t + 0.3, t, curve), "c": "v"})
+    off = [np.std(romae.fill(table, time="t", value="y", **more)["mean"][:240][hidden] - curve[hidden])
+           for table, more in ((first, {}), (pd.concat((first, other)), {"channel": "c"}))]
+    assert off[1] < 0.6 * off[0]
+
+
+def test_channels_that_know_nothing_do_no_harm():
+    """Twelve times of twenty-five unrelated channels: a fit of so few rows seems exact."""
+    rng, t = np.random.default_rng(1), np.arange(12.0)
+    curves = np.cos(t / 2 + rng.uniform(0, 6, (25, 1))) * rng.normal(1, 0.3, (25, 1))
+    noise = 0.1 * rng.standard_normal((25, 12))
+    names = [f"c{i}" for i in range(25)]
+    wide = pd.DataFrame((curves + noise).T, columns=names).assign(t=t)
+    wide.loc[[3, 6, 9], "c0"] = np.nan
+    found = romae.fill(wide, time="t", value=names).loc[[3, 6, 9], ["c0_mean", "c0_deviation"]].to_numpy().T
+    alone = romae.fill(wide[["t", "c0"]], time="t", value="c0").loc[[3, 6, 9], ["mean", "deviation"]].to_numpy().T
+    assert (np.abs(found[0] - alone[0]) < 1.5 * alone[1]).all() and (found[1] > 0.5 * alone[1]).all()
+
+
+def test_a_band_opens_where_all_channels_end():
+    rng, t = np.random.default_rng(2), np.arange(200.0)
+    wide = pd.DataFrame(np.cumsum(rng.standard_normal((200, 2)), axis=0), columns=["y", "z"]).assign(t=t)
+    band = romae.fill(wide, time="t", value=["y", "z"], at=199 + np.array([1.0, 4, 16, 64])).y_deviation.to_numpy()[-4:]
+    assert (np.diff(band) > 0).all() and 4 < band[-1] / band[0] < 12  # sqrt(64) is 8
+
+
+def test_errors_of_a_wide_table():
+    """One column of errors for each of values says what the long table says."""
+    e = np.where(T % 2 == 0, 0.05, 0.5)
+    wide = FRAME.assign(z=10 * Y[::-1], ey=e, ez=10 * e)
+    found = romae.fill(wide, time="t", value=["y", "z"], error=["ey", "ez"])
+    long = pd.concat((wide[["t", "y"]].assign(e=e, c="y"), wide[["t"]].assign(y=wide.z, e=10 * e, c="z")))
+    expected = romae.fill(long, time="t", value="y", channel="c", error="e")
+    np.testing.assert_allclose(found.z_mean.dropna(), expected[expected.c == "z"]["mean"].dropna(), rtol=1e-6)
+    with pytest.raises(ValueError, match="it must name one column of errors for each column of values, 2"):
+        romae.fill(wide, time="t", value=["y", "z"], error="ey")
 
 
 def test_a_sample_without_any_value_takes_the_level_of_others():

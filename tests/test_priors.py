@@ -479,7 +479,7 @@ def test_known_errors_are_used():
             off.append(mean - truth)
             band.append(deviation)
     assert np.square(told).mean() < 0.6 * np.square(untold).mean()
-    assert np.median(bands[0]) < 0.9 * np.median(bands[1])  # the noise of what is asked stays
+    assert np.median(bands[0]) < np.median(bands[1])  # by little: the noise of what is asked stays
 
 
 def test_errors_that_say_nothing_do_no_harm():

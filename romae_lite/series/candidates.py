@@ -385,27 +385,37 @@ def without_errors(c: Curve) -> Curve:
 def untrained(
     model: RoMAE | None, seen: list[Curve], asked: list[np.ndarray]
 ) -> Answers:
-    """Average the filler and the Gaussian processes, each by how sure it is.
+    """Average the filler, the Gaussian processes and what other channels and series
+    say, each by its precision, one over the square of the deviation that it states.
 
-    Of a curve that does not vary: lines. The filler is not told known errors, which it
-    believes too much where a curve changes faster than it was sampled; and not shown
-    values that are known to be ten times as bad as the good ones, and bad beside the
-    spread of these.
+    Of a curve that does not vary: lines. Only the processes are told known errors: the
+    filler believes them too much where a curve changes faster than it was sampled. The
+    others are not shown values that are known to be ten times as bad as the good ones,
+    and bad beside the spread of these.
     """
-    seen = [join_close(c) for c in seen]
-    bare = [without_errors(c) for c in seen]
-    answers = lines(seen, asked)
-    both = zip(network(model, bare, asked), process(seen, asked), strict=True)
-    for i, pair in enumerate(both):
-        if seen[i].varies:
-            mean, deviation = np.stack(pair, axis=1)  # (2, M) each
-            least = FLOOR * smallest_step(seen[i].values)
-            deviation = np.maximum(deviation, max(least, 1e-9 * seen[i].spread))
-            share = 1 / deviation / (1 / deviation).sum(0)
-            middle = (share * mean).sum(0)
-            square = (share * (deviation**2 + (mean - middle) ** 2)).sum(0)
-            answers[i] = np.stack((middle, np.sqrt(square)))
+    close = [join_close(c) for c in seen]
+    ways = (
+        network(model, [without_errors(c) for c in close], asked),
+        process(close, asked),
+        across([without_errors(c) for c in seen], asked),
+    )
+    answers = lines(close, asked)
+    for i, c in enumerate(close):
+        if c.varies:
+            mean, deviation = np.stack([way[i] for way in ways], axis=1)  # (3, M) each
+            least = max(FLOOR * smallest_step(c.values), 1e-9 * c.spread)
+            answers[i] = by_precision(mean, np.maximum(deviation, least))
     return answers
+
+
+def by_precision(mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """Average answers (K, M), NaN where there is none, to mean and deviation (2, M).
+    The deviation is the mixture's, so where answers disagree it grows."""
+    share = np.nan_to_num(deviation**-2.0)
+    share /= share.sum(0)
+    middle = (share * np.nan_to_num(mean)).sum(0)
+    square = np.nan_to_num(deviation**2 + (mean - middle) ** 2)
+    return np.stack((middle, np.sqrt((share * square).sum(0))))
 
 
 # Other channels and series
@@ -427,14 +437,18 @@ def across(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
     channels = sorted({channel for _, channel in curves})
     order = np.random.default_rng(0).permutation(sorted({s for s, _ in curves}))
 
-    def others(i: int, when: np.ndarray, pool: list[int]) -> np.ndarray:
-        """What all curves except i say at some times, (M, features)."""
-        found = []
+    def others(i: int, when: np.ndarray, pool: list[int]) -> tuple:
+        """What all curves except i say at some times, (M, features); and how near the
+        nearest of their values is, (M,), from 1 to 0."""
+        found, nearest = [], np.zeros(len(when))
         for channel in channels:
             j = curves.get((seen[i].series, channel))
             if channel != seen[i].channel:
-                found.append(np.zeros(len(when)) if j is None else
-                             np.prod(faded(j, when, ticks[i]), axis=0))
+                value = near = np.zeros(len(when))
+                if j is not None:
+                    value, near = faded(j, when, ticks[i])
+                found.append(value * near)
+                nearest = np.maximum(nearest, near)
         if len(pool) > 1:
             total, weight = np.zeros(len(when)), np.full(len(when), 1e-3)
             for j in pool:
@@ -443,8 +457,9 @@ def across(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
                     t = seen[j].times
                     near *= (when >= t[0]) & (when <= t[-1])
                     total, weight = total + near * value, weight + near
+                    nearest = np.maximum(nearest, near)
             found.append(total / weight)
-        return np.stack(found, 1) if found else np.zeros((len(when), 0))
+        return np.stack(found, 1) if found else np.zeros((len(when), 0)), nearest
 
     def faded(j: int, when: np.ndarray, tick: float) -> tuple[np.ndarray, np.ndarray]:
         t = seen[j].times
@@ -459,7 +474,8 @@ def across(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
             continue
         rows = {reach: [] for reach in REACHES}
         for i in mine:
-            t, features = seen[i].times, others(i, seen[i].times, pool)
+            t = seen[i].times
+            features, _ = others(i, t, pool)
             for reach in REACHES:
                 if len(t) > 2 * reach:
                     # own line, from `reach` points away on either side
@@ -475,8 +491,11 @@ def across(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
                 *x, y = np.concatenate(parts).T
                 x = np.stack(x, 1)
                 gram = x.T @ x + (1 + 0.002 * len(x)) * np.eye(x.shape[1])
-                b = np.linalg.solve(gram, x.T @ y)
-                fits[reach] = b, np.sqrt(np.mean((y - x @ b) ** 2) + 1e-8)
+                hat = np.linalg.solve(gram, x.T)  # (features, rows)
+                b = hat @ y
+                # each row without itself: of few rows a fit knows too much
+                off = (y - x @ b) / (1 - (x * hat.T).sum(1))
+                fits[reach] = b, np.sqrt(np.mean(off**2) + 1e-8)
         if not fits:
             continue
         for i in mine:
@@ -486,11 +505,16 @@ def across(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
             k = np.clip(np.searchsorted(t, at), 1, len(t) - 1)
             beyond = np.maximum(0, np.maximum(t[0] - at, at - t[-1]))
             width = np.log(((t[k] - t[k - 1]) / 2 + beyond) / ticks[i])
-            x = np.column_stack((np.interp(at, t, z[i]), others(i, at, pool)))
+            features, near = others(i, at, pool)
+            x = np.column_stack((np.interp(at, t, z[i]), features))
             reaches = np.log(list(fits))
             nearest = np.abs(width[:, None] - reaches).argmin(1)
             b, s = (np.stack(a) for a in zip(*fits.values(), strict=True))
             deviation = np.exp(np.interp(width, reaches, np.log(s)))
+            # wider than was tried out, nobody near: it grows as a random walk's
+            far = (1 - near) * np.maximum(width - reaches[-1], 0)
+            grown = np.minimum(deviation * np.exp(far / 2), 1)
+            deviation = np.maximum(deviation, grown)
             mean = seen[i].level + scales[i] * (x * b[nearest]).sum(1)
             answers[i] = np.stack((mean, scales[i] * deviation))
     return answers

@@ -18,7 +18,8 @@ def fill(
     table: Any, values: ArrayLike | None = None, at: ArrayLike | None = None, *,
     time: str | None = None, value: str | Sequence[str] | None = None,
     id: str | None = None, channel: str | None = None,
-    error: str | ArrayLike | None = None, model: Any = None, verbose: bool = True,
+    error: str | Sequence[str] | ArrayLike | None = None,
+    model: Any = None, verbose: bool = True,
 ) -> Any:
     """Fill the gaps of a table: what would have been measured, and how sure that is.
 
@@ -35,14 +36,16 @@ def fill(
         Times to ask for as well, of each series.
     time, value, id, channel : str, optional
         Columns, as in `from_table`.
-    error : str or array_like, optional
-        Standard deviations of the measurements: a column of the table, or an array (N,)
-        beside arrays. 0 and NaN are unknown. They weigh the values against one another,
-        as far as the values bear them out; how noisy all of them are is measured.
+    error : str, sequence of str or array_like, optional
+        Standard deviations of the measurements: a column of the table (of a wide one,
+        one for each column of values), or an array (N,) beside arrays. 0 and NaN are
+        unknown. They weigh the values against one another, as far as the values bear
+        them out; how noisy all of them are is measured.
     model : RoMAE or Interpolator, optional
-        None: the filler that comes with the package, averaged with Gaussian processes;
-        nothing is trained. An Interpolator is fitted to the table if it is not yet: it
-        takes longer, mixes several methods and errs less.
+        None: the filler that comes with the package, averaged with Gaussian processes
+        and with what the other channels and series of the table say; no network is
+        trained. An Interpolator is fitted to the table if it is not yet: it takes
+        longer, mixes more methods, and its band has been tried on hidden values.
     verbose : bool
         Print what was done to the table.
 

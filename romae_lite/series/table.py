@@ -33,7 +33,7 @@ def from_table(
     id: str | None = None,
     channel: str | None = None,
     label: str | None = None,
-    error: str | None = None,
+    error: str | Sequence[str] | None = None,
     static: str | Sequence[str] | None = None,
     unit: float | None = None,
 ) -> tuple[Tokens, Scale]:
@@ -58,8 +58,9 @@ def from_table(
         Of a long table, the column that says what was measured.
     label : str, optional
         Column of a sample's class, the same in all rows where it is there.
-    error : str, optional
-        Column of standard deviations of the measurements; of a long table only.
+    error : str or sequence of str, optional
+        Column of standard deviations of the measurements; of a wide table one for each
+        column of values, in their order. 0 and missing are unknown.
     static : str or sequence of str, optional
         Columns of numbers that do not change within a sample, such as age.
     unit : float, optional
@@ -211,17 +212,19 @@ def read_table(
     name, several = checks.a(str | None), str | list | tuple
     checks.each(
         locals(), time=checks.a(str), value=checks.a(several), id=name, channel=name,
-        label=name, error=name, static=checks.a(several | None),
+        label=name, error=checks.a(several | None), static=checks.a(several | None),
     )
     names, wide = listed(value), not isinstance(value, str)
     if not (names and all(isinstance(name, str) for name in names)):
         raise ValueError(f"value is {value!r}; it must name a column, or several")
-    for role, its in (("channel", channel), ("error", error)):
-        if wide and its is not None:
-            hint = "; one with a row for each value can have it" * (role == "error")
-            raise ValueError(f"{role} is {its!r}; a wide table needs no {role}{hint}")
+    if wide and channel is not None:
+        raise ValueError(f"channel is {channel!r}; a wide table needs no channel")
+    if error is not None and len(listed(error)) != len(names):
+        what = "one column of errors for each column of values"
+        raise ValueError(f"error is {error!r}; it must name {what}, {len(names)}")
     roles = [("time", time), *(("value", name) for name in names), ("id", id)]
-    roles += [("channel", channel), ("label", label), ("error", error)]
+    roles += [("channel", channel), ("label", label)]
+    roles += [("error", name) for name in listed(error)]
     taken = {}
     for role, its in roles + [("static", its) for its in listed(static)]:
         if its is not None and (count := list(frame.columns).count(its)) != 1:
@@ -240,19 +243,21 @@ def read_table(
         if its is not None and (lost := frame[its].isna().to_numpy()).any():
             found = f"{its} of row {lost.argmax()} is missing"
             raise ValueError(f"{found}; every row needs one")
-    errors = np.nan if error is None else read_numbers(error, frame[error])
-    if (low := np.atleast_1d(errors) < 0).any():
-        found = f"{error} of row {low.argmax()} is {errors[low][0]:g}"
-        raise ValueError(f"{found}; it must be above 0")
+    errors = [read_numbers(name, frame[name]) for name in listed(error)]
+    for name, its in zip(listed(error), errors, strict=True):
+        if (low := its < 0).any():
+            found = f"{name} of row {low.argmax()} is {its[low][0]:g}"
+            raise ValueError(f"{found}; it must be above 0")
+    errors = errors or [np.nan] * len(names)
 
     # one row a measurement; those that have a value first, in the table's order
     parts = [
         pd.DataFrame({
             "row": range(len(frame)), "column": c, "time": seconds(moments, since),
             "number": read_numbers(name, frame[name]),
-            "square": np.nan_to_num(np.square(errors), nan=np.inf),
+            "square": np.nan_to_num(np.square(its), nan=np.inf),
         })
-        for c, name in enumerate(names)
+        for c, (name, its) in enumerate(zip(names, errors, strict=True))
     ]
     whole = pd.concat(parts, ignore_index=True)
     whole = whole.sort_values("number", key=pd.isna, kind="stable", ignore_index=True)
