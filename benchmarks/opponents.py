@@ -1,5 +1,5 @@
-"""Two kinds of opponents for `benchmarks.gaps` that need packages of their own: a Kalman smoother (statsmodels), and
-imputation networks (PyPOTS)."""
+"""Two opponents for `benchmarks.gaps` that need packages of their own: a Kalman smoother (statsmodels) and SAITS, a
+network that imputes (PyPOTS)."""
 
 import os
 
@@ -63,83 +63,79 @@ def posterior(t: np.ndarray, z: np.ndarray, at: np.ndarray, logs: np.ndarray) ->
     return found.smoothed_state[0, place], found.smoothed_state_cov[0, 0, place] + noise
 
 
-# Networks of PyPOTS ---------------------------------------------------------------------------------------------------
+# SAITS ----------------------------------------------------------------------------------------------------------------
 
 WINDOW, PATIENCE, EPOCHS, HELD = 48, 10, 100, 0.1
 SIZES = (32, 96)  # of which the validation chooses
 
 
-def network(name: str):
-    """SAITS or BRITS, fitted to a whole table, on windows of 48 rows that overlap by half.
+def saits(table: pd.DataFrame, seed: int) -> np.ndarray:
+    """SAITS (Du et al. 2023), fitted to a whole table, on windows of 48 rows that overlap by half.
 
     A row is a time of one id, with all channels; beside them a column tells how long ago the last row was. Values are
     in deviations of their series. A tenth of the visible ones is held out; by it the size is chosen and the training
-    stops, and its error, one number for each channel, is the deviation of the answers. These networks state none.
+    stops, and its error, one number for each channel, is the deviation of the answers. The network states none.
     """
+    import torch
+    from pypots.imputation import SAITS
+    from pypots.optim import Adam
 
-    def method(table: pd.DataFrame, seed: int) -> np.ndarray:
-        import torch
-        from pypots.imputation import BRITS, SAITS
-        from pypots.optim import Adam
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    hidden = table.value.isna().to_numpy()
+    by = table.groupby(["id", "channel"]).value
+    centre, scale, size = (by.transform(how) for how in ("mean", "std", "count"))
+    usual = scale.groupby(table.channel).transform("median").fillna(1.0)
+    scale = scale.where(size >= 20, np.fmax(scale, usual / 2)).replace(0, 1.0)
+    centre = centre.fillna(table.groupby("channel").value.transform("mean"))
+    wide = table.assign(z=(table.value - centre) / scale).pivot_table(
+        index=["id", "time"], columns="channel", values="z", aggfunc="mean", dropna=False
+    )
+    wide = wide.loc[wide.index.isin(pd.MultiIndex.from_frame(table[["id", "time"]]))]
+    values = wide.to_numpy()
+    ids, times = (wide.index.get_level_values(i).to_numpy() for i in ("id", "time"))
+    gap = np.where(np.append(False, ids[1:] == ids[:-1]), np.diff(times, prepend=times[0]), 0.0)
+    since = np.arcsinh(gap / np.median(gap[gap > 0]))[:, None]
 
-        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-        hidden = table.value.isna().to_numpy()
-        by = table.groupby(["id", "channel"]).value
-        centre, scale, size = (by.transform(how) for how in ("mean", "std", "count"))
-        usual = scale.groupby(table.channel).transform("median").fillna(1.0)
-        scale = scale.where(size >= 20, np.fmax(scale, usual / 2)).replace(0, 1.0)
-        centre = centre.fillna(table.groupby("channel").value.transform("mean"))
-        wide = table.assign(z=(table.value - centre) / scale).pivot_table(
-            index=["id", "time"], columns="channel", values="z", aggfunc="mean", dropna=False
+    rows = windows(ids)
+    empty = rows < 0
+    rng = np.random.default_rng(seed)
+    out = (rng.random(values.shape) < HELD) & np.isfinite(values)
+    whole = np.concatenate((values, since), axis=1)
+    cut = np.concatenate((np.where(out, np.nan, values), since), axis=1)
+    look = lambda x: np.where(empty[..., None], np.nan, x[rows])  # noqa: E731
+    train, valid = {"X": look(cut)}, {"X": look(cut), "X_ori": look(whole)}
+
+    found, least = None, np.inf
+    for size in SIZES:
+        torch.manual_seed(seed)
+        net = SAITS(
+            n_steps=WINDOW, n_features=whole.shape[1], n_layers=2, d_model=size, n_heads=4, d_k=size // 4,
+            d_v=size // 4, d_ffn=2 * size, dropout=0.1, epochs=EPOCHS, patience=PATIENCE, batch_size=32,
+            optimizer=Adam(lr=1e-3), device="cpu", verbose=False,
         )
-        wide = wide.loc[wide.index.isin(pd.MultiIndex.from_frame(table[["id", "time"]]))]
-        values = wide.to_numpy()
-        ids, times = (wide.index.get_level_values(i).to_numpy() for i in ("id", "time"))
-        gap = np.where(np.append(False, ids[1:] == ids[:-1]), np.diff(times, prepend=times[0]), 0.0)
-        since = np.arcsinh(gap / np.median(gap[gap > 0]))[:, None]
+        net.fit(train, valid)
+        filled = np.asarray(net.predict({"X": look(cut)})["imputation"])[..., :-1]
+        total, count = np.zeros_like(values), np.zeros(len(values))
+        np.add.at(total, rows[~empty], filled[~empty])
+        np.add.at(count, rows[~empty], 1)
+        answer = total / count[:, None]
+        error = np.where(out, (answer - values) ** 2, np.nan)
+        if np.nanmean(error) < least:
+            found, least, spread = answer, np.nanmean(error), np.sqrt(np.nanmean(error, axis=0))
+    spread = np.where(np.isfinite(spread), spread, np.sqrt(least))
+    place = wide.index.get_indexer(pd.MultiIndex.from_frame(table.loc[hidden, ["id", "time"]]))
+    channel = wide.columns.get_indexer(table.channel[hidden])
+    its, around = scale.to_numpy()[hidden], centre.to_numpy()[hidden]
+    return np.stack((around + its * found[place, channel], its * spread[channel]))
 
-        # windows: rows of one id, -1 where it has no more
-        rows = []
-        for one in pd.unique(ids):
-            its = np.flatnonzero(ids == one)
-            last = max(len(its) - WINDOW, 0)
-            for start in sorted({*range(0, last, WINDOW // 2), last}):
-                cut = its[start : start + WINDOW]
-                rows.append(np.pad(cut, (0, WINDOW - len(cut)), constant_values=-1))
-        rows = np.array(rows)
-        empty = rows < 0
 
-        rng = np.random.default_rng(seed)
-        out = (rng.random(values.shape) < HELD) & np.isfinite(values)
-        whole = np.concatenate((values, since), axis=1)
-        cut = np.concatenate((np.where(out, np.nan, values), since), axis=1)
-        cut[:, :-1][~out & ~np.isfinite(values)] = np.nan
-        look = lambda x: np.where(empty[..., None], np.nan, x[rows])  # noqa: E731
-        train, valid = {"X": look(cut)}, {"X": look(cut), "X_ori": look(whole)}
-
-        found, least = None, np.inf
-        for size in SIZES:
-            torch.manual_seed(seed)
-            shared = dict(n_steps=WINDOW, n_features=whole.shape[1], epochs=EPOCHS, patience=PATIENCE, batch_size=32,
-                          optimizer=Adam(lr=1e-3), device="cpu", verbose=False)
-            if name == "SAITS":
-                net = SAITS(n_layers=2, d_model=size, n_heads=4, d_k=size // 4, d_v=size // 4, d_ffn=2 * size,
-                            dropout=0.1, **shared)
-            else:
-                net = BRITS(rnn_hidden_size=size, **shared)
-            net.fit(train, valid)
-            filled = np.asarray(net.predict({"X": look(cut)})["imputation"])[..., :-1]
-            total, count = np.zeros_like(values), np.zeros(len(values))
-            np.add.at(total, rows[~empty], filled[~empty])
-            np.add.at(count, rows[~empty], 1)
-            answer = total / count[:, None]
-            error = np.where(out, (answer - values) ** 2, np.nan)
-            if np.nanmean(error) < least:
-                found, least, spread = answer, np.nanmean(error), np.sqrt(np.nanmean(error, axis=0))
-        spread = np.where(np.isfinite(spread), spread, np.sqrt(least))
-        place = wide.index.get_indexer(pd.MultiIndex.from_frame(table.loc[hidden, ["id", "time"]]))
-        channel = wide.columns.get_indexer(table.channel[hidden])
-        its, around = scale.to_numpy()[hidden], centre.to_numpy()[hidden]
-        return np.stack((around + its * found[place, channel], its * spread[channel]))
-
-    return method
+def windows(ids: np.ndarray) -> np.ndarray:
+    """Rows of one id in each window, (W, 48); -1 where it has no more."""
+    found = []
+    for one in pd.unique(ids):
+        its = np.flatnonzero(ids == one)
+        last = max(len(its) - WINDOW, 0)
+        for start in sorted({*range(0, last, WINDOW // 2), last}):
+            cut = its[start : start + WINDOW]
+            found.append(np.pad(cut, (0, WINDOW - len(cut)), constant_values=-1))
+    return np.array(found)

@@ -11,8 +11,8 @@ from scipy.integrate import quad
 from scipy.linalg import expm
 from scipy.stats import norm
 
-from benchmarks.gaps import KINDS, METHODS, NETWORKS, hide, score
-from benchmarks.opponents import posterior, transition
+from benchmarks.gaps import ALONE, KINDS, METHODS, hide, score
+from benchmarks.opponents import posterior, transition, windows
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -71,6 +71,13 @@ def test_methods_answer_for_every_hidden_row(table):
         assert mean == pytest.approx(np.interp(row.time, its.index, its), abs=1e-9)
 
 
+def test_windows_hold_every_row_of_one_series():
+    ids = np.repeat(["a", "b", "c"], [5, 130, 48])
+    rows = windows(ids)
+    assert set(rows[rows >= 0]) == set(range(183)) and rows.shape[1] == 48
+    assert all(len(set(ids[row[row >= 0]])) == 1 for row in rows) and (np.sort(rows, axis=1)[:, -1] >= 0).all()
+
+
 def test_a_step_of_the_kalman_smoother_is_a_matrix_exponential():
     """Van Loan 1978: of the drift A and the diffusion Q, expm([[-A, Q], [0, A']] d) holds both."""
     level, slope, fading, steps = 0.3, 0.7, 0.9, np.array([1e-3, 0.5, 4.0])
@@ -125,7 +132,7 @@ def test_the_page_compares_what_all_have(tmp_path):
 def test_the_records_are_whole():
     record = gaps.read(ROOT / "results")
     assert {row["table"] for row in record["rows"]} <= set(record["data"]) and len(record["data"]) == 10
-    assert {row["method"] for row in record["rows"]} == set(METHODS | NETWORKS) == set(record["made"])
+    assert {row["method"] for row in record["rows"]} == set(METHODS | ALONE) == set(record["made"])
     places = [(r["table"], r["holdout"], r["seed"], r["method"]) for r in record["rows"]]
     assert len(set(places)) == len(places)
     assert not any("+" in by["commit"] for by in record["made"].values())

@@ -18,7 +18,7 @@ METHODS = {  # mark and colour
     "monotone cubics": ("+", "grey"), "Kalman smoother": ("x", "grey"), "Gaussian processes": ("s", "green"),
     "fill": ("o", "blue"), "Interpolator": ("D", "blue"),
 }
-NETWORKS = ("SAITS", "BRITS")  # in the table alone: their worst would squeeze the picture
+ALONE = ("SAITS",)  # in the table alone: its worst would squeeze the picture; not of all draws
 LINES, DRAWS, WORSE = "straight lines", 6, 1.03
 
 
@@ -43,15 +43,14 @@ def read(root: Path | None = None) -> dict:
 
 
 def scores(record: dict, split: bool = False) -> list[Score]:
-    """Of every table and method, over those draws that all methods have, the networks' where these have them too;
-    split: hold-outs apart."""
+    """Of every table and method, over those draws that all methods but ALONE have; split: hold-outs apart."""
     draws = defaultdict(dict)
     for row in record["rows"]:
         draws[row["table"], row["holdout"], row["seed"]][row["method"]] = row
     whole = {key: its for key, its in draws.items() if {LINES, *METHODS} <= set(its)}
     groups = defaultdict(list)
     for (table, holdout, _), its in whole.items():
-        for method in (m for m in (*METHODS, *NETWORKS) if m in its):
+        for method in (m for m in (*METHODS, *ALONE) if m in its):
             groups[table, method, holdout if split else ""].append((its[method], its[LINES]))
     found = []
     for key, pairs in groups.items():
@@ -61,21 +60,22 @@ def scores(record: dict, split: bool = False) -> list[Score]:
         crps = np.exp(np.mean([np.log(its["crps"] / base["crps"]) for its, base in pairs]))
         ratios = np.exp([log.mean(), log.min(), log.max()]).tolist()
         found.append(Score(*key, *ratios, float(gain), float(crps), **mean))
-    return sorted(found, key=lambda s: (s.table, s.holdout, [*NETWORKS, *METHODS].index(s.method)))
+    return sorted(found, key=lambda s: (s.table, s.holdout, [*ALONE, *METHODS].index(s.method)))
 
 
 def gaps_html(root: Path | None = None) -> str:
     record = read(root)
     each, apart = scores(record), scores(record, split=True)
     rows = []
-    for method in (*NETWORKS, *METHODS):
+    for method in (*ALONE, *METHODS):
         mine = [s for s in each if s.method == method]
         if not mine:
             continue
         worst = max((s for s in apart if s.method == method), key=lambda s: s.ratio)
         mean = {n: np.mean([getattr(s, n) for s in mine]) for n in ("gain", "within1", "within2")}
+        draws = len([r for r in record["rows"] if r["method"] == method])
         rows.append((
-            method, np.exp(np.mean([np.log(s.ratio) for s in mine])), worst,
+            method + f" ({draws} draws)" * (method in ALONE), np.exp(np.mean([np.log(s.ratio) for s in mine])), worst,
             np.exp(np.mean([np.log(s.crps) for s in mine])), mean, np.median([s.seconds for s in mine]),
         ))
     draws = len({(r["table"], r["holdout"], r["seed"]) for r in record["rows"] if r["method"] == "Interpolator"})
