@@ -385,8 +385,9 @@ def without_errors(c: Curve) -> Curve:
 def untrained(
     model: RoMAE | None, seen: list[Curve], asked: list[np.ndarray]
 ) -> Answers:
-    """Average the filler, the Gaussian processes and what other channels and series
-    say, each by its precision, one over the square of the deviation that it states.
+    """Average the filler, the Gaussian processes and, inside a curve, what other
+    channels and series say near by; each by its precision, one over the square of the
+    deviation that it states.
 
     Of a curve that does not vary: lines. Only the processes are told known errors: the
     filler believes them too much where a curve changes faster than it was sampled. The
@@ -394,28 +395,26 @@ def untrained(
     and bad beside the spread of these.
     """
     close = [join_close(c) for c in seen]
-    ways = (
-        network(model, [without_errors(c) for c in close], asked),
-        process(close, asked),
-        across([without_errors(c) for c in seen], asked),
-    )
+    others = heard([without_errors(c) for c in seen], asked)
+    alone = network(model, [without_errors(c) for c in close], asked)
+    ways = zip(alone, process(close, asked), others, strict=True)
     answers = lines(close, asked)
-    for i, c in enumerate(close):
+    for i, (c, (net, gauss, other)) in enumerate(zip(close, ways, strict=True)):
         if c.varies:
-            mean, deviation = np.stack([way[i] for way in ways], axis=1)  # (3, M) each
+            mean, deviation = np.stack((net, gauss, other[:2]), axis=1)  # (3, M) each
             least = max(FLOOR * smallest_step(c.values), 1e-9 * c.spread)
-            answers[i] = by_precision(mean, np.maximum(deviation, least))
+            deviation = np.maximum(deviation, least)
+            beyond = (asked[i] < c.times[0]) | (asked[i] > c.times[-1])
+            # forecasts are less sure than they say: there the deviation itself
+            share = deviation ** -np.where(beyond, 1.0, 2.0)
+            share[2] *= other[2] * ~beyond  # nobody near, nothing heard
+            share = np.nan_to_num(share) / np.nansum(share, axis=0)
+            mean, deviation = np.nan_to_num(mean), np.nan_to_num(deviation)
+            middle = (share * mean).sum(0)
+            # the mixture's, so where answers disagree it grows
+            square = (share * (deviation**2 + (mean - middle) ** 2)).sum(0)
+            answers[i] = np.stack((middle, np.sqrt(square)))
     return answers
-
-
-def by_precision(mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """Average answers (K, M), NaN where there is none, to mean and deviation (2, M).
-    The deviation is the mixture's, so where answers disagree it grows."""
-    share = np.nan_to_num(deviation**-2.0)
-    share /= share.sum(0)
-    middle = (share * np.nan_to_num(mean)).sum(0)
-    square = np.nan_to_num(deviation**2 + (mean - middle) ** 2)
-    return np.stack((middle, np.sqrt((share * square).sum(0))))
 
 
 # Other channels and series
@@ -429,7 +428,12 @@ def across(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
     """Ridge regression, by channel: on a curve's own line, and at the same time the
     other channels of that series and the mean of that channel over other series, each
     fading with the distance to its nearest value. For narrow and wide gaps apart."""
-    answers = [np.full((2, len(at)), np.nan) for at in asked]
+    return [found[:2] for found in heard(seen, asked)]
+
+
+def heard(seen: list[Curve], asked: list[np.ndarray]) -> list[np.ndarray]:
+    """`across`, and how near the nearest value of others is, from 1 to 0: (3, M)."""
+    answers = [np.full((3, len(at)), np.nan) for at in asked]
     curves = {(c.series, c.channel): i for i, c in enumerate(seen) if c.varies}
     scales = [c.values.std() if c.varies else 1.0 for c in seen]
     z = [(c.values - c.level) / s for c, s in zip(seen, scales, strict=True)]
@@ -516,5 +520,5 @@ def across(seen: list[Curve], asked: list[np.ndarray]) -> Answers:
             grown = np.minimum(deviation * np.exp(far / 2), 1)
             deviation = np.maximum(deviation, grown)
             mean = seen[i].level + scales[i] * (x * b[nearest]).sum(1)
-            answers[i] = np.stack((mean, scales[i] * deviation))
+            answers[i] = np.stack((mean, scales[i] * deviation, near))
     return answers
