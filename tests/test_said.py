@@ -160,9 +160,11 @@ SAID = {
         "it is far too sure, and its log-likelihood is the lowest of all for it": lambda: min(
             (s for name in gaps.METHODS for s in filling(name)), key=lambda s: s.gain)[:2]
             == ("liver_labs", "Kalman smoother"),
-        "SAITS is as good as any on the stars. On the economy it errs many times as much as lines": lambda: all(
-            s.ratio < 0.5 if s.table == "rr_lyrae" else s.ratio > 4
-            for s in filling("SAITS") if s.table in ("rr_lyrae", "us_economy")),
+        "SAITS comes close to `fill` on the stars. On the economy it errs many times as much as lines": lambda: all(
+            s.ratio < 1.15 * f.ratio if s.table == "rr_lyrae" else s.ratio > 4
+            for s in filling("SAITS") if s.table in ("rr_lyrae", "us_economy")
+            for f in filling("fill") if f[:1] + f[2:3] == s[:1] + s[2:3]
+        ),
         "`fill` errs less than lines on every table and for both kinds of gaps, `Interpolator` is level at worst":
             lambda: max(s.ratio for s in filling("fill")) < 1 and max(s.ratio for s in filling("Interpolator")) < 1.015,
         "on the economy `Interpolator` once erred 14 % more":
