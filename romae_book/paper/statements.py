@@ -330,7 +330,7 @@ STATEMENTS = (
         ),
         smaller="20 of 200 passes over the training set",
         remark="Not decided: at the paper's size there is one run, and a verdict takes three. That run shows it: up to "
-        "7 Hz it errs about as the paper's, from 12 Hz on it hardly does better than predicting zero.",
+        "7 Hz it errs at most two fifths more than the paper's, from 12 Hz on hardly less than predicting zero.",
         cells=_cells("app-b-4-"), needs="about six minutes of an H100 a run, or sixteen hours of a CPU core",
         gpu_minutes=6.0,
     ),
