@@ -70,8 +70,14 @@ class Step:
         words = ["by construction"] * self.statement.by_construction + [self.pieces] * bool(self.pieces)
         words = words if self.verdict == "reproduced" else []
         if self.verdict == "not tested" and self.shown:
-            words = ["the runs do not decide"]
-        return ", ".join(words + [self.statement.aside] * bool(self.statement.aside and self.verdict != "not tested"))
+            words = [self.undecided]
+        return ", ".join(words + [self.statement.aside] * bool(self.statement.aside))
+
+    @property
+    def undecided(self) -> str:
+        """Why runs that there are leave the claim open."""
+        few = min(comparison.advantage.runs for comparison in self.shown)
+        return "the runs do not decide" if few >= LEAST else f"{few} of {LEAST} runs"
 
 
 def ladder(root: Path | None = None) -> list[Step]:

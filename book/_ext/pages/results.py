@@ -76,7 +76,7 @@ def _line(step: Step, rows: dict[str, numbers.Row], root: Path) -> dict:
     statement = step.statement
     mine = [rows[cell] for cell in statement.cells]
     return {
-        "step": step, "statement": statement, "curve": statement.id == "high-frequencies",
+        "step": step, "statement": statement, "runs": runs_words(step), "curve": statement.id == "high-frequencies",
         "picture": figure_b4(root) if statement.id == "high-frequencies" else picture_of(step),
         "found": [comparison_words(step, comparison).replace("-", "−") for comparison in step.shown],
         "numbers": [_cells(row) for row in mine if row.claim.value is not None],  # the others are in the lab record
@@ -139,10 +139,16 @@ def picture_of(step: Step) -> str:
     """The axis of a claim."""
     statement = step.statement
     return axis_html(
-        step.marks, statement.axis, higher=statement.better == "higher", gap=not statement.marks,
+        step.marks, statement.axis + runs_words(step), higher=statement.better == "higher", gap=not statement.marks,
         split=bool(statement.kinds), arrow=statement.arrow or ("" if statement.sense == "size" else None),
         scale=statement.scale,
     )
+
+
+def runs_words(step: Step) -> str:
+    """ "; n = 5, 3, 3": the runs behind each comparison of a claim, "" without any."""
+    counts = [comparison.advantage.runs for comparison in step.shown]
+    return f"; n\u00a0=\u00a0{', '.join(map(str, counts if len(set(counts)) > 1 else counts[:1]))}" if counts else ""
 
 
 def axis_html(
