@@ -5,8 +5,9 @@ import pytest
 import torch
 from sklearn.metrics import average_precision_score
 
-from romae_book.experiments.lightcurves import data, experiment
+from romae_book.experiments.lightcurves import data, experiment, rivals
 from romae_book.experiments.lightcurves.experiment import LightCurves, average_precision, deviation_loss
+from romae_lite.model import RoMAEPredictor
 from romae_lite.training import seeded
 
 SMALL = dict(encoder="16x2x1x24", decoder="16x2x1x24", epochs=1, pretrain_epochs=1, most=12)
@@ -183,6 +184,93 @@ def test_other_methods_answer_for_the_same_objects(surveys, method):
     assert scores["accuracy"] == pytest.approx((curves.label[test] == p.argmax(1)).mean())
     if method == "largest":
         assert (p.argmax(1) == np.bincount(curves.label[np.concatenate((train, valid))]).argmax()).all()
+
+
+@pytest.fixture
+def trained(monkeypatch, tmp_path):
+    """How often a first stage was trained; embeddings are kept in a folder of this test."""
+    monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
+    count, pretrain = [], LightCurves.pretrain
+    monkeypatch.setattr(LightCurves, "pretrain", lambda *a, **k: count.append(1) or pretrain(*a, **k))
+    return count
+
+
+def answers(exp: LightCurves, seed: int = 0) -> tuple[np.ndarray, list[dict]]:
+    model, history = exp.train(exp.data(seed), seed)
+    return model.logits.numpy(), history
+
+
+def test_an_embedding_is_trained_once_for_all_counts_of_labels(trained):
+    exp = LightCurves(method="frozen", labels=8, **SMALL)
+    first, history = answers(exp)
+    more, again = answers(exp.replace(labels=16))
+    answers(exp.replace(method="beside", labels=None))
+    assert len(trained) == 1 and not np.array_equal(first, more)
+    spent = next(entry["seconds"] for entry in history if entry.get("stage") == "embedding")
+    assert again[:-1] == history[:-1] and again[-1]["seconds"] >= spent > 0  # what it cost, whoever paid
+    for other, seed in ((exp, 1), (exp.replace(pretrain_lr=1e-3), 0), (exp.replace(survey="spcc"), 0)):
+        before = len(trained)
+        answers(other, seed)
+        assert len(trained) == before + 1
+
+
+def test_a_kept_embedding_gives_the_numbers_of_a_new_one(trained, tmp_path):
+    exp = LightCurves(method="frozen", labels=8, **SMALL)
+    new, _ = answers(exp)
+    kept, _ = answers(exp)
+    for path in tmp_path.glob("lightcurves/*"):
+        path.unlink()
+    again, _ = answers(exp)
+    assert len(trained) == 2
+    np.testing.assert_array_equal(new, kept)
+    np.testing.assert_array_equal(new, again)
+
+
+def test_an_embedding_is_what_the_heads_of_romae_would_read():
+    """Against the predictor's own pooling, object by object."""
+    exp = LightCurves(**SMALL)
+    tokens, model = exp.tokens(), exp.autoencoder(0)
+    found = experiment.encoded(model.encoder, tokens)
+    for pool, part in (("mean", slice(0, 16)), ("cls", slice(16, 32))):
+        read = RoMAEPredictor(exp.predictor_config(), outputs=1, pool=pool).start_from(model).eval()
+        seen = []
+        read.head.register_forward_pre_hook(lambda _, args, seen=seen: seen.append(args[0].detach()))
+        for i in (0, 11, 50):
+            one = tokens[[i]]
+            read(experiment.trim(one))
+            np.testing.assert_allclose(found[i, part], seen[-1][0], rtol=1e-4, atol=1e-5)
+
+
+def test_beside_has_features_and_embedding(trained, monkeypatch, surveys):
+    exp, seen = LightCurves(method="beside", **SMALL), []
+    even = lambda train, label, test, classes, **_: (np.full((len(test), classes), 1 / classes), {})  # noqa: E731
+    monkeypatch.setattr(rivals, "trees", lambda *args, **more: seen.append(args) or even(*args, **more))
+    answers(exp)
+    (train, label, test, _), = seen
+    rows = exp.rows(0)
+    assert train.shape == (len(rows[0]) + len(rows[1]), 300 + 2 * 16) and test.shape == (len(rows[2]), 332)
+    np.testing.assert_array_equal(test[:, :300], experiment.hand_made("eros1")[rows[2]])
+    embedding, _ = exp.embedding(exp.data(0), 0)
+    for j in (300, 331):
+        assert np.corrcoef(test[:, j], embedding[rows[2], j - 300])[0, 1] > 0.999
+
+
+def test_a_frozen_encoder_reads_cls():
+    with pytest.raises(ValueError, match="cls is False; frozen"):
+        LightCurves(method="frozen", cls=False, **SMALL)
+
+
+@pytest.mark.parametrize("labels", [2, 30, 64, 65, 300, 1000, 5000])
+def test_few_labels_are_seen_for_enough_steps(labels):
+    recipe = LightCurves(labels=labels).recipe(labels)
+    per_pass = -(-labels // recipe.batch)
+    assert recipe.epochs * per_pass >= experiment.LEAST and recipe.warmup == round(0.1 * recipe.epochs * per_pass)
+    assert recipe.epochs == 12 or (recipe.epochs - 1) * per_pass < experiment.LEAST  # no more than that takes
+
+
+@pytest.mark.parametrize("samples", [20, 801, 2332])
+def test_all_labels_are_seen_as_often_as_the_settings_say(samples):
+    assert LightCurves().recipe(samples).epochs == 12
 
 
 def test_a_split_that_a_survey_lacks_is_refused():

@@ -94,6 +94,14 @@ def test_a_class_that_training_lacks_gets_no_probability():
     assert (p[:, 2] == 0).all()
 
 
+def test_a_linear_head_finds_a_plane():
+    x = RNG.normal(size=(200, 4))
+    y = (x @ [1.0, -2.0, 0.5, 0.0] > 0).astype(int)
+    p = rivals.linear(x[:100], y[:100], x[100:], 3)
+    assert (p.argmax(1) == y[100:]).mean() > 0.8 and (p[:, 2] == 0).all()
+    np.testing.assert_allclose(p.sum(1), 1)
+
+
 def test_score_is_scikit_learns():
     label, predicted = RNG.integers(0, 5, 200), RNG.integers(0, 5, 200)
     assert rivals.macro_f1(label, predicted, 6) == pytest.approx(f1_score(label, predicted, average="macro"))

@@ -144,6 +144,21 @@ class Classification(Masked):
             model(batch).float(), label, weights, label_smoothing=self.smoothing
         )
 
+    def pretrain(
+        self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options
+    ) -> tuple[RoMAE, list[dict]]:
+        """The first stage alone: the autoencoder, on the CPU, and its history; without epochs both as at the start."""
+        model, history = self.autoencoder(seed), []
+        if self.pretrain_epochs:
+            sample = self.pretrain_data(data, seed)
+            history = fit(
+                self.trained_form(model), sample, self.pretrain_loss, self.pretrain_recipe(len(sample)),
+                seed=mix_seed(seed, 1), checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
+                order=lambda generator: self.order(sample, self.pretrain_batch, generator), settings=self.config(),
+                **options,
+            )
+        return model.to("cpu"), [entry | {"stage": "pretrain"} for entry in history]
+
     def train(
         self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options
     ) -> tuple[RoMAEPredictor, list[dict]]:
@@ -151,23 +166,15 @@ class Classification(Masked):
 
         The first stage keeps its own checkpoint, the second of `checkpoints`.
         """
-        train, config = data.train, self.config()
-        options["settings"] = config
-        model, history = self.build(seed), []
+        train, model, history = data.train, self.build(seed), []
         if self.pretrain_epochs:
-            pretrained, sample = self.autoencoder(seed), self.pretrain_data(data, seed)
-            first = fit(
-                self.trained_form(pretrained), sample, self.pretrain_loss, self.pretrain_recipe(len(sample)),
-                seed=mix_seed(seed, 1), checkpoint=checkpoint and self.checkpoints(checkpoint)[1], log=log,
-                order=lambda generator: self.order(sample, self.pretrain_batch, generator), **options,
-            )
-            history = [entry | {"stage": "pretrain"} for entry in first]
-            self.start(model, pretrained.to("cpu"), seed)
+            pretrained, history = self.pretrain(data, seed, checkpoint=checkpoint, log=log, **options)
+            self.start(model, pretrained, seed)
         weights, spent = self.class_weights(train), history[-1]["seconds"] if history else 0.0
         second = fit(
             self.trained_form(model), train, lambda m, batch, generator: self.loss(m, batch, generator, weights),
             self.recipe(len(train)), seed=seed, checkpoint=checkpoint, log=log,
-            order=lambda generator: self.order(train, self.batch, generator),
+            order=lambda generator: self.order(train, self.batch, generator), settings=self.config(),
             validate=lambda m: {f"valid_{k}": v for k, v in self.validate(m, data.valid).items()}, **options,
         )
         return model, history + [e | {"stage": "fine-tune", "seconds": round(e["seconds"] + spent, 2)} for e in second]

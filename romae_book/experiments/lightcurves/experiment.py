@@ -5,7 +5,8 @@ Every point is a token, (deviation, stated error, and four numbers of the whole 
 
 import hashlib
 import inspect
-import io
+import json
+import math
 import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,10 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from romae_lite.batching import by_length, trim
-from romae_lite.io import atomic_write
 from romae_lite.masking import hide, take
-from romae_lite.model import masked_loss
+from romae_lite.model import Encoder, masked_loss
 from romae_lite.tokens import Tokens, collate
+from romae_lite.training import NUMERICS, Recipe
 
 from ..base import Splits, numpy_rng, setting
 from ..classification import Classification
@@ -27,6 +28,7 @@ from ..data import data_root
 from . import data as surveys
 from . import features, rivals
 from .data import Curves
+from .kept import kept
 
 PERIODIC = ("eros1", "asas", "rr_lyrae")
 FOLDS = 5
@@ -35,10 +37,13 @@ PROTOCOLS = (  # survey, what is tested on, RoMAE's settings there
     ("asas", "folds", {"period": True, "most": 96, "epochs": 24, "pretrain_epochs": 24}),
     ("spcc", "random", {}), ("spcc", "official", {}), ("mallorn", "folds", {}),
 )
-METHODS = ("romae", "trees", "minirocket", "sampling", "largest")
+RIVALS = ("trees", "minirocket", "sampling", "largest")
+EMBEDDED = ("frozen", "beside")  # who learn from what the pre-trained encoder says
+METHODS = ("romae", *EMBEDDED, *RIVALS)
 SHOWN = {("trees", "ranks"), ("trees", "shuffled")}  # others than RoMAE that can be given less than all
 HIDDEN = (1 - 0.7, 1 - 0.3)  # share of an object's points that a step of training does not see
 NOISE = 0.5  # added in training, in stated errors
+LEAST = 150  # steps of fine-tuning on few labels, set beforehand: about as many as a thousand labels of SPCC get
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
 
 
@@ -61,7 +66,7 @@ class LightCurves(Classification):
     campaign = tuple(
         ("best", 5, {"survey": survey, "tested_on": tested_on} | more)
         for survey, tested_on, ours in PROTOCOLS
-        for more in (*({"method": method} for method in METHODS[1:]), ours | {"pretrain_epochs": 0}, ours)
+        for more in (*({"method": method} for method in RIVALS), ours | {"pretrain_epochs": 0}, ours)
     )
 
     survey: str = setting("eros1", "which light curves", choices=tuple(surveys.SURVEYS))
@@ -70,10 +75,13 @@ class LightCurves(Classification):
         choices=("official", "folds", "random"),
     )
     method: str = setting(
-        "romae", "who answers: RoMAE; boosted trees on hand-made features; MiniRocket on interpolated curves; boosted "
-        "trees on the sampling, times and bands without values; the largest class", choices=METHODS,
+        "romae", "who answers: RoMAE; logistic regression on what its pre-trained encoder says, frozen; boosted trees "
+        "that have that beside hand-made features; boosted trees on the features alone; MiniRocket on interpolated "
+        "curves; boosted trees on the sampling, times and bands without values; the largest class", choices=METHODS,
     )
-    labels: int | None = setting(None, "train on so many labels: of every class alike; None: all", low=2)
+    labels: int | None = setting(
+        None, f"train on so many labels, of every class alike, and RoMAE for {LEAST} steps at least; None: all", low=2,
+    )
     information: str = setting(
         "all", "what is known of a point, for RoMAE and the trees: all; times as ranks; times shuffled against values, "
         "band by band; times and bands alone (RoMAE only: for trees that is the method sampling)",
@@ -100,6 +108,8 @@ class LightCurves(Classification):
         super().__post_init__()
         if self.information != "all" and self.method != "romae" and (self.method, self.information) not in SHOWN:
             raise ValueError(f"information is {self.information!r}; for {self.method} it must be 'all'")
+        if self.method in EMBEDDED and not self.cls:
+            raise ValueError(f"cls is False; {self.method} reads [CLS] beside the mean of the tokens")
         if self.tested_on == "official" and self.survey not in ("eros1", "spcc"):
             raise ValueError(f"tested_on is 'official'; {self.survey} has no official split: choose folds")
         if self.tested_on == "random" and self.survey != "spcc":
@@ -192,14 +202,48 @@ class LightCurves(Classification):
     def build(self, seed: int) -> nn.Module:
         return super().build(seed) if self.method == "romae" else Answers(np.zeros((1, self.classes)))
 
+    def recipe(self, samples: int) -> Recipe:
+        """Of few labels as many passes as make LEAST steps."""
+        if self.labels is None:
+            return super().recipe(samples)
+        epochs = max(self.epochs, math.ceil(LEAST / math.ceil(samples / self.batch)))
+        return self.replace(labels=None, epochs=epochs).recipe(samples)
+
     def train(self, data: Splits, seed: int, **options) -> tuple[nn.Module, list[dict]]:
+        """Histories of `EMBEDDED` begin with that of the embedding, and their seconds count it in, kept or not."""
         if self.method == "romae":
             return super().train(data, seed, **options)
-        begun = time.perf_counter()
-        model = Answers(self.opponent(data, seed))
-        return model, [{"step": 0, "seconds": round(time.perf_counter() - begun, 2), "tokens_per_second": 0.0}]
+        embedding, history = self.embedding(data, seed, **options) if self.method in EMBEDDED else (None, [])
+        begun, spent = time.perf_counter(), history[-1]["seconds"] if history else 0.0
+        model = Answers(self.opponent(data, seed, embedding))
+        seconds = round(spent + time.perf_counter() - begun, 2)
+        return model, [*history, {"step": 0, "seconds": seconds, "tokens_per_second": 0.0}]
 
-    def opponent(self, data: Splits, seed: int) -> np.ndarray:
+    def embedding(self, data: Splits, seed: int, **options) -> tuple[np.ndarray, list[dict]]:
+        """What the pre-trained encoder says of every object of the survey, (n, 2 E), and how it was trained.
+
+        It knows no label. So it is made once for all counts of them, and kept beside the data for these curves,
+        settings and code.
+        """
+        tokens = self.tokens()
+        code = (Classification.autoencoder, Classification.pretrain, Classification.pretrain_recipe,
+                LightCurves.pretrain_loss, LightCurves.thinned, deviation_loss, encoded)
+        settings = {k: v for k, v in self.config().items() if k not in ("tested_on", "method", "labels")}
+        facts = [settings, seed, HIDDEN, NOISE, NUMERICS, tokens.fingerprint(), *map(inspect.getsource, code)]
+        key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+        def make() -> dict[str, np.ndarray]:
+            begun = time.perf_counter()
+            model, history = self.pretrain(data, seed, **options)
+            found = encoded(model.encoder, tokens)
+            seconds = round(time.perf_counter() - begun, 2)
+            history += [{"step": 0, "seconds": seconds, "tokens_per_second": 0.0, "stage": "embedding"}]
+            return {"embedding": found, "history": np.array(json.dumps(history))}
+
+        there = kept(Path(data_root()) / "lightcurves" / f"{self.survey}.embedding-{key}.npz", key, make)
+        return there["embedding"], json.loads(str(there["history"]))
+
+    def opponent(self, data: Splits, seed: int, embedding: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (n, K) of the test set by another method. The trees get the validation part as well once it has
         chosen; the others, which choose nothing, get it at once."""
         curves = self.curves()
@@ -210,7 +254,13 @@ class LightCurves(Classification):
             return np.eye(self.classes)[np.full(len(test), np.bincount(label).argmax())]
         if self.method == "minirocket":
             return rivals.minirocket(curves.rows(train), curves.rows(test), seed)
-        table = hand_made(self.survey, self.information) if self.method == "trees" else sampled(self.survey)
+        if embedding is not None:  # of all curves the same mean and spread
+            embedding = (embedding - embedding.mean(0)) / (embedding.std(0) + 1e-9)
+        if self.method == "frozen":
+            return rivals.linear(embedding[train], label, embedding[test], self.classes)
+        table = sampled(self.survey) if self.method == "sampling" else hand_made(self.survey, self.information)
+        if self.method == "beside":
+            table = np.hstack((table, embedding))  # (n, F + 2 E)
         group = curves.part[train] if self.survey == "mallorn" else None
         return rivals.trees(table[train], label, table[test], self.classes, seed=seed, group=group)[0]
 
@@ -250,6 +300,9 @@ class LightCurves(Classification):
     def logits(self, model: nn.Module, tokens: Tokens, **options) -> Tensor:
         return model.logits if isinstance(model, Answers) else super().logits(model, tokens, **options)
 
+    def validate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
+        return super().validate(model, tokens[:1000])  # a curve to look at, which chooses nothing
+
     def evaluate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         found = super().evaluate(model, tokens)
         return {"f1_macro": found["f1_macro"], "accuracy": found["accuracy"]}
@@ -281,6 +334,19 @@ class Answers(nn.Module):
     def __init__(self, p: np.ndarray):
         super().__init__()
         self.register_buffer("logits", torch.from_numpy(p).float().clamp(min=1e-6).log())
+
+
+@torch.no_grad()
+def encoded(encoder: Encoder, tokens: Tokens, batch: int = 128) -> np.ndarray:
+    """(n, 2 E) float32: of every object the mean of its encoded tokens, and [CLS] beside it."""
+    found, encoder = {}, encoder.eval()
+    for index in tokens.real.sum(1).argsort(stable=True).split(batch):  # of like length
+        part = trim(tokens[index])
+        x, _, _ = encoder(part.values, part.positions, part.pad)  # (B, 1 + N, E)
+        real = part.real[..., None]
+        mean = (x[:, 1:] * real).sum(1) / real.sum(1)
+        found |= zip(index.tolist(), torch.cat((mean, x[:, 0]), 1).numpy(), strict=True)
+    return np.stack([found[i] for i in range(len(tokens))])
 
 
 def deviation_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Tensor:
@@ -375,16 +441,4 @@ def hand_made(survey: str, information: str = "all") -> np.ndarray:
     key = hashlib.sha256((curves.fingerprint() + code).encode()).hexdigest()[:16]
     name = survey if information == "all" else f"{survey}.{information}"
     path = Path(data_root()) / "lightcurves" / f"{name}.features.npz"
-    if path.exists():
-        with np.load(path) as kept:
-            if str(kept["key"]) == key:
-                return kept["features"]
-    found = features.features(curves, survey in PERIODIC)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, features=found, key=np.array(key))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, buffer.getvalue())
-    except OSError:  # a folder that cannot be written: computed again next time
-        pass
-    return found
+    return kept(path, key, lambda: {"features": features.features(curves, survey in PERIODIC)})["features"]
