@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..experiments.lightcurves.experiment import METHODS as RIVALS
-from ..experiments.lightcurves.experiment import PROTOCOLS, LightCurves
+from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, RIVALS, LightCurves
 from ..experiments.lightcurves.folding import Folding
 from ..experiments.lightcurves.plots import MARKS
 from ..lab.runs import Runs, runs_of
@@ -15,6 +14,9 @@ SURVEYS = {
     ("spcc", "random"): "SPCC, 1000 labels at random", ("spcc", "official"): "SPCC, official 1103 labels",
     ("mallorn", "folds"): "MALLORN, 5 classes",
 }
+COUNTS = (10, 30, 100, 300, 1000)  # labels, of every class alike
+SHORT = {"spcc": 3}  # passes of pre-training before an encoder is frozen, where we took fewer than for fine-tuning
+FROZEN = (*EMBEDDED, "untrained")  # in the table, not in the figure of all surveys
 METHODS = {name: words for name, (words, *_) in MARKS.items()}
 OPPONENTS = {
     "rmse_harmonics": "three harmonics at the found period", "rmse_folded_line": "straight lines in phase",
@@ -23,13 +25,32 @@ OPPONENTS = {
 }
 
 
-def runs_on(survey: str, tested_on: str, settings: Mapping) -> dict[str, Runs]:
-    """The runs of one of PROTOCOLS by method; only what was run."""
-    ours = LightCurves.best().replace(survey=survey, tested_on=tested_on)
-    asked = {name: ours.replace(method=name) for name in METHODS if name in RIVALS} | {
-        "pre-trained": ours.replace(**settings), "scratch": ours.replace(**settings | {"pretrain_epochs": 0}),
+def runs_on(survey: str, tested_on: str, settings: Mapping, **changes) -> dict[str, Runs]:
+    """The runs of one of PROTOCOLS by method; only what was run. changes: of settings, for all methods."""
+    rival = LightCurves.best().replace(survey=survey, tested_on=tested_on, **changes)
+    ours = rival.replace(**settings)
+    first = ours.replace(pretrain_epochs=SHORT.get(survey, ours.pretrain_epochs))
+    asked = {name: rival.replace(method=name) for name in RIVALS} | {name: first.replace(method=name)
+                                                                     for name in EMBEDDED}
+    asked |= {
+        "pre-trained": ours, "scratch": ours.replace(pretrain_epochs=0),
+        "untrained": ours.replace(method="frozen", pretrain_epochs=0),
     }
-    return {name: runs for name, exp in asked.items() if (runs := runs_of(exp))}
+    return {name: runs for name in METHODS if (runs := runs_of(asked[name]))}
+
+
+def few() -> dict[str, dict[str, dict[int | None, Summary]]]:
+    """Macro F1 by survey, method and number of labels, None for all of them, where there are runs with few."""
+    found = {}
+    for survey, tested_on, settings in PROTOCOLS:
+        title, by_count = SURVEYS[survey, tested_on].split(",")[0], {}
+        for labels in (*COUNTS, None):
+            for name, runs in runs_on(survey, tested_on, settings, labels=labels).items():
+                by_count.setdefault(name, {})[labels] = runs.summary("f1_macro")
+        lines = {name: by for name, by in by_count.items() if len(by) > 1}
+        if lines:
+            found[title] = lines
+    return found
 
 
 def by_survey() -> dict[str, dict[str, Runs]]:
@@ -41,7 +62,7 @@ def by_survey() -> dict[str, dict[str, Runs]]:
 def scores() -> dict[str, dict[str, Summary]]:
     """Macro F1 of every survey's methods, for the figure."""
     return {
-        survey: {name: methods[name].summary("f1_macro") for name in METHODS if name in methods}
+        survey: {name: methods[name].summary("f1_macro") for name in METHODS if name in methods and name not in FROZEN}
         for survey, methods in by_survey().items()
     }
 

@@ -13,6 +13,9 @@ from .data import Curves
 MARKS = {  # of each method: words, colour, mark, filled
     "trees": ("boosted trees on features", "green", "D", True), "minirocket": ("MiniRocket", "green", "s", False),
     "pre-trained": ("RoMAE, pre-trained", "blue", "o", True), "scratch": ("RoMAE, not pre-trained", "blue", "o", False),
+    "frozen": ("RoMAE, frozen, linear head", "blue", "^", True),
+    "untrained": ("RoMAE, frozen as it starts", "purple", "^", False),
+    "beside": ("trees on features and frozen RoMAE", "purple", "D", False),
     "sampling": ("times and bands alone", "amber", "x", True), "largest": ("largest class", "grey", "|", True),
 }
 
@@ -76,4 +79,34 @@ def scores(surveys: Mapping[str, Mapping[str, Any]]) -> Figure:
     ax.set(xlim=(-0.02, 1), ylim=(len(surveys) - 0.5, -0.7), yticks=(), xlabel="macro F1, better to the right")
     fig.legend(handles=[drawn[name] for name in MARKS if name in drawn], loc="outside lower center", ncols=2,
                fontsize=8.5, handlelength=1.2)
+    return fig
+
+
+@figures.style()
+def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure:
+    """Macro F1 against the number of labels, a panel a survey and a line a method, with intervals.
+
+    surveys: a Summary by title, then by MARKS, then by count; None is all labels, and lies apart.
+    """
+    counts = sorted({n for methods in surveys.values() for by in methods.values() for n in by if n})
+    apart = counts[-1] * 4
+    fig, axes = plt.subplots(1, len(surveys), figsize=(8.4, 3.9), sharey=True, squeeze=False)
+    drawn = {}
+    for ax, (survey, methods) in zip(axes[0], surveys.items(), strict=True):
+        for name, by in methods.items():
+            words, colour, mark, filled = MARKS[name]
+            look = dict(color=figures.COLOURS[colour], marker=mark, ms=6, mew=1.4, mfc=None if filled else "none")
+            for part, style in (([n for n in counts if n in by], "-" if filled else "--"), ([None] * (None in by), "")):
+                if part:
+                    x, found = [n or apart for n in part], [by[n] for n in part]
+                    ends = [[one.mean if end is None else end for one in found
+                             for end in [getattr(one, side)]] for side in ("low", "high")]
+                    ax.vlines(x, *ends, color=look["color"], lw=3.5, alpha=0.3)
+                    drawn[name], = ax.plot(x, [one.mean for one in found], ls=style, lw=1.5, **look)
+        ax.set(title=survey, xscale="log", xlabel="labels")
+        ax.set_xticks([*counts, apart], [*map(str, counts), "all"])
+        ax.minorticks_off()
+    axes[0, 0].set_ylabel("macro F1")
+    fig.legend([drawn[name] for name in MARKS if name in drawn], [MARKS[name][0] for name in MARKS if name in drawn],
+               loc="outside lower center", ncols=2, fontsize=8.5)
     return fig
