@@ -27,6 +27,7 @@ SMALL = {
     "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1, **TINY},
     "elasticc": {"n_train": 150, "n_test": 60, "epochs": 1}, "folding": {"epochs": 1}, "lightcurves": {"epochs": 1},
     "tiny_imagenet": {"source": "simulated", "per_class": 12, "n_test": 20, "epochs": 1, "augment": 2, **TINY},
+    "periods": {"n_train": 128, "n_valid": 10, "n_test": 20, **TINY},
     "waves": {"n_train": 128, "n_valid": 10, "n_test": 20, **TINY},
     "priors": {"n_train": 128, "n_valid": 10, "n_test": 20, **TINY},
     "esc50": {"n_train": 40, "epochs": 1, "pretrain_epochs": 1, **TINY},

@@ -12,6 +12,7 @@ def experiments() -> dict[str, type]:
     from .lightcurves.experiment import LightCurves
     from .lightcurves.folding import Folding
     from .pendulum.experiment import Pendulum
+    from .periods.experiment import Periods
     from .physionet.experiment import PhysioNet
     from .position.experiment import Position, PositionRange
     from .priors.experiment import Priors
@@ -24,7 +25,7 @@ def experiments() -> dict[str, type]:
     from .waves.experiment import Waves
 
     found = (
-        Position, PositionRange, Frequencies, Sizes, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC,
+        Position, PositionRange, Frequencies, Periods, Sizes, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC,
         Folding, LightCurves, TinyImageNet, ESC50, Speed, Priors, Waves,
     )
     return {cls.name: cls for cls in sorted(found, key=lambda cls: (cls.chapter, cls.name))}
