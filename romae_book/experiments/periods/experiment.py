@@ -37,9 +37,9 @@ class Periods(Masked):
         ("page", 3),
         ("page", 3, {"arm": "spectral"}),
         ("page", 3, {"arm": "tuned"}),
-        ("page", 3, {"position_scale": 10.0}),
+        ("page", 3, {"n_train": 256_000}),
+        ("page", 1, {"position_scale": 10.0}),
         ("page", 1, {"arm": "spectral", "bins": 64}),
-        ("page", 1, {"position_scale": 10.0, "n_train": 512_000}),
     )
     meanings = {
         "mse": "mean squared error of what is hidden, to the true sine",
@@ -53,7 +53,7 @@ class Periods(Masked):
     lr: float = setting(8e-3, "peak learning rate", low=1e-12, high=10)
     optimizer: str = setting("muon", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     warmup_share: float = setting(0.05, "share of the steps in which the learning rate warms up", low=0, high=1)
-    n_train: int = setting(128_000, "training series", low=2)
+    n_train: int = setting(64_000, "training series", low=2)
     n_valid: int = setting(500, "validation series, for choosing settings", low=1)
     n_test: int = setting(2000, "test series", low=1)
     encoder: str = setting("32x2x3x64", "size of the encoder")
