@@ -27,6 +27,7 @@ from romae_book.experiments.tiny_imagenet.experiment import TinyImageNet
 from romae_book.experiments.uea import plots as uea
 from romae_book.experiments.uea.data import SETS
 from romae_book.figures import COLOURS, INK
+from romae_book.lab.summary import summarise
 from romae_book.notebook import waves
 from romae_lite.tokens import Tokens
 
@@ -327,6 +328,21 @@ def test_answers_stand_beside_what_was_hidden():
     first, second = lightcurves.answers({"model": arrays}, (0, 1)).axes
     assert points(first) == [[(0.8, 1.0), (0.2, 2.0)], [(0.2, 2.5), (0.8, 1.5)]]  # the answer in order of phase
     assert points(second) == [[(0.5, 3.0)], [(0.5, 3.5)]]
+
+
+def test_scores_lie_over_their_numbers_of_labels():
+    made = lambda mean: summarise([mean - 0.1, mean, mean + 0.1])  # noqa: E731
+    trees, frozen = {10: made(0.5), 100: made(0.7), None: made(0.9)}, {100: made(0.6)}
+    one, other = lightcurves.few({"one": {"trees": trees, "frozen": frozen}, "other": {"trees": trees}}).axes
+    lines = points(one)
+    assert [y for line in lines for _, y in line] == pytest.approx([0.5, 0.7, 0.9, 0.6])
+    assert [x for line in lines for x, _ in line][:2] == [10, 100] and lines[2][0][0] == 100
+    apart = lines[1][0][0]
+    assert apart > 100 and dict(zip(one.get_xticks(), (t.get_text() for t in one.get_xticklabels()), strict=True)) == {
+        10: "10", 100: "100", apart: "all"}
+    low, high = one.collections[0].get_segments()[0][:, 1]
+    assert (low, high) == pytest.approx((made(0.5).low, made(0.5).high))
+    assert len(points(other)) == 2
 
 
 # -- 11, 12, 13 ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ MARKS = {  # of each method: words, colour, mark, filled
     "trees": ("boosted trees on features", "green", "D", True), "minirocket": ("MiniRocket", "green", "s", False),
     "pre-trained": ("RoMAE, pre-trained", "blue", "o", True), "scratch": ("RoMAE, not pre-trained", "blue", "o", False),
     "frozen": ("RoMAE, frozen, linear head", "blue", "^", True),
-    "untrained": ("RoMAE, frozen as it starts", "purple", "^", False),
+    "untrained": ("RoMAE, frozen, never trained", "blue", "^", False),
     "beside": ("trees on features and frozen RoMAE", "purple", "D", False),
     "sampling": ("times and bands alone", "amber", "x", True), "largest": ("largest class", "grey", "|", True),
 }
