@@ -139,9 +139,9 @@ def picture_of(step: Step) -> str:
     """The axis of a claim."""
     statement = step.statement
     return axis_html(
-        step.marks, statement.axis + runs_words(step), higher=statement.better == "higher", gap=not statement.marks,
+        step.marks, statement.axis, higher=statement.better == "higher", gap=not statement.marks,
         split=bool(statement.kinds), arrow=statement.arrow or ("" if statement.sense == "size" else None),
-        scale=statement.scale,
+        scale=statement.scale, after=runs_words(step),
     )
 
 
@@ -154,11 +154,11 @@ def runs_words(step: Step) -> str:
 def axis_html(
     marks: Sequence[Mark], words: str, *, higher: bool, gap: bool = False, split: bool = False,
     arrow: str | None = None, scale: float = 1.0,
-    whose: Mapping[str, str] = NAMES,
+    whose: Mapping[str, str] = NAMES, after: str = "",
 ) -> str:
     """Marks on one axis, ours with its label above, all others below. higher: scores; gap: what is drawn are
     differences from a rival, in points, or ratios to it; split: an axis for each name; arrow: which way is better,
-    None for the usual; whose: words before a label, by the kind of its mark."""
+    None for the usual; whose: words before a label, by the kind of its mark; after: what follows `words`."""
     points = gap and higher
     values = [scale * v for m in marks for v in (m.value, m.low, m.high) if v is not None] + [0.0] * points
     log = not points and min(values) > 0 and max(values) > 3 * min(values)
@@ -179,7 +179,7 @@ def axis_html(
         bars.append({"drawn": drawn, "above": above, "below": below, "heights": heights})
     alt = "; ".join(_name(m, show(m.value * scale), whose) for m in marks if m.kind != "bound")
     return render(
-        "axis.html", bars=bars, zero=place(0.0) if points else None, words=words + " (log scale)" * log,
+        "axis.html", bars=bars, zero=place(0.0) if points else None, words=words + " (log scale)" * log + after,
         better=("better →" if higher else "← better") if arrow is None else arrow, alt=f"{words}: {alt}",
     )
 
