@@ -1,12 +1,16 @@
 """Opponents on light curves: periods that are known, shapes that are known, and scores by another library."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import f1_score
 
 from romae_book.experiments.lightcurves import data, features, rivals
+from romae_book.experiments.lightcurves.recurrent import GRUD, observed
+from romae_lite.tokens import Tokens
 
 pytestmark = pytest.mark.skipif(find_spec("light_curve") is None, reason="features by light_curve")
 RNG = np.random.default_rng(0)
@@ -111,3 +115,39 @@ def test_minirocket_runs_on_interpolated_curves():
     pytest.importorskip("aeon")
     train, test = stars(20), stars(6)
     assert rivals.minirocket(train, test, seed=0, steps=32).shape == (6, 2)
+
+
+def _tokens(n: int = 4, points: int = 12, bands: int = 3, seed: int = 0) -> Tokens:
+    """Objects of several lengths, their points in the order of time."""
+    generator = torch.Generator().manual_seed(seed)
+    band = torch.randint(bands, (n, points), generator=generator).double()
+    time = torch.rand(n, points, generator=generator, dtype=torch.float64).sort(1).values * 100
+    pad = torch.arange(points) >= torch.tensor([points - 3 * i for i in range(n)])[:, None]
+    values = torch.randn(n, points, 6, generator=generator)
+    return Tokens(values=values, positions=torch.stack((band, time), -1), pad=pad)
+
+
+def test_a_point_knows_the_last_value_of_every_band_and_how_long_ago():
+    tokens = _tokens()
+    seen, last, gap = observed(tokens, 3)
+    for i in range(len(tokens)):
+        latest = {}  # band -> (value, time)
+        for j in range(int(tokens.real[i].sum())):
+            band, time = tokens.positions[i, j].tolist()
+            for k in range(3):
+                value, at = latest.get(k, (0.0, float(tokens.positions[i, 0, 1])))
+                assert (last[i, j, k], bool(seen[i, j, k])) == (value, k == band)
+                assert gap[i, j, k] == pytest.approx(time - at, abs=1e-4)  # float32
+            latest[int(band)] = (float(tokens.values[i, j, 0]), time)
+
+
+def test_gru_d_reads_no_padding_and_no_absolute_time():
+    tokens, model = _tokens(), GRUD(3, 6, 2)
+    for parameter in model.parameters():  # so that every part of it acts
+        torch.nn.init.normal_(parameter, std=0.5)
+    answer = model(tokens)
+    spoilt = tokens.values.masked_fill(~tokens.real[..., None], 1e3)
+    assert torch.equal(model(replace(tokens, values=spoilt)), answer)
+    later = tokens.positions + torch.tensor([0.0, 4096.0])
+    assert torch.allclose(model(replace(tokens, positions=later)), answer, atol=1e-5)
+    assert not torch.allclose(model(replace(tokens, positions=tokens.positions * torch.tensor([1.0, 3.0]))), answer)
