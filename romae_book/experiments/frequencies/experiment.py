@@ -36,7 +36,7 @@ class Frequencies(Masked):
     tiers = Experiment.tiers | {"small": "reduced"}
     campaign = (
         ("small", 4),
-        *(("small", 3, {"position_scale": scale}) for scale in (99.0, 10.0, 30.0, 300.0, 3.0)),
+        *(("small", 3, {"position_scale": scale}) for scale in (99.0, 10.0, 30.0, 300.0, 3.0, 1000.0)),
         ("small", 3, {"position_scale": 99.0, "n_train": 500, "epochs": 80, "fixed_masks": True}),
         ("small", 1, {"encoder": "64x4x12x256"}),
         ("small", 1, {"position_scale": 99.0, "encoder": "64x4x1x256"}),

@@ -55,3 +55,20 @@ def live_run(history: Sequence[Mapping], live: Mapping[str, float], baselines: M
     right.set(xlabel="frequency, Hz", ylabel="mean squared error, clean curve", yscale="log")
     right.legend(fontsize=8.5)
     return fig
+
+
+@figures.style()
+def units(curves: Mapping[str, Sequence]) -> Figure:
+    """Skill by unit, a line a set: `romae_book.paper.units.curves`."""
+    fig, ax = plt.subplots(figsize=(6.4, 3.2))
+    for (name, points), mark in zip(curves.items(), "osD^v", strict=False):
+        gaps = [point.gap for point in points]
+        line, = ax.plot(gaps, [point.left.mean for point in points], marker=mark, label=name)
+        low, high = ([getattr(p.left, end) if p.left.low is not None else p.left.mean for p in points]
+                     for end in ("low", "high"))
+        ax.fill_between(gaps, low, high, color=line.get_color(), alpha=0.15, lw=0)
+    ax.axvline(1, color=INK, lw=0.8, ls=":")
+    ax.set(xscale="log", ylim=(0, 1.1), xlabel="typical gap between neighbours, in units: the rule says 1",
+           ylabel="share of the best unit's skill")
+    ax.legend(loc="lower right", fontsize=8.5)
+    return fig

@@ -41,7 +41,7 @@ class Synthetic(Masked):
         ("mini", 1, {"position_scale": 1.0}),  # the other unit, for the same figure
         ("best", 5),
         ("paper", 5),
-        *(("best", 3, {"n_train": 32_000, "position_scale": scale}) for scale in (1.0, 10.0, 50.0)),
+        *(("best", 3, {"n_train": 32_000, "position_scale": scale}) for scale in (1.0, 10.0, 50.0, 200.0, 800.0)),
         ("best", 3, {"n_train": 32_000, "cls": True}),
         ("best", 3, {"grid": "hetvae"}),
         # little data, many times over, with fresh masks and with masks that a series keeps: what can be learnt by heart

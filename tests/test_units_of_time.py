@@ -1,0 +1,29 @@
+"""Skill by unit of time, from made-up runs whose shares can be counted in the head."""
+
+import pytest
+from conftest import made_up_record
+
+from romae_book.paper.units import SWEEPS, curves
+
+
+def save(root, sweep, factor, error, seed):
+    metrics = {sweep.metric: error, sweep.nothing: 1.0}
+    settings = sweep.changes | {"position_scale": factor}
+    made_up_record(sweep.experiment, sweep.preset, seed, settings, root, metrics=metrics)
+
+
+def test_skill_is_what_lies_below_knowing_nothing_over_that_of_the_best_unit(tmp_path):
+    sines = next(sweep for sweep in SWEEPS if sweep.name == "mixed sines")
+    for factor, error in ((1.0, 0.9), (99.0, 0.2), (300.0, 0.6)):  # skills 0.1, 0.8 and 0.4
+        for seed in range(3):
+            save(tmp_path, sines, factor, error + 0.01 * (seed - 1), seed)
+    found = curves(tmp_path)
+    assert found.keys() == {"mixed sines"}
+    assert [point.gap for point in found["mixed sines"]] == pytest.approx([1 / 99, 1.0, 300 / 99])
+    assert [point.left.mean for point in found["mixed sines"]] == pytest.approx([0.125, 1.0, 0.5])
+    assert all(point.left.n == 3 for point in found["mixed sines"])
+
+
+def test_one_unit_makes_no_curve(tmp_path):
+    save(tmp_path, SWEEPS[0], 99.0, 0.2, 0)
+    assert curves(tmp_path) == {}
