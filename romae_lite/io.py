@@ -81,14 +81,14 @@ def parsing(
 
 
 def parse_json(text: str | bytes):
-    """Parse JSON; refuse a key that stands twice, of which Python keeps the last."""
+    """Parse JSON; refuse a key that is there twice, of which Python keeps the last."""
 
     def unique(pairs: list[tuple]) -> dict:
         found = dict(pairs)
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"the key {twice!r} stands there twice")
+            raise ValueError(f"the key {twice!r} is there twice")
         return found
 
     return json.loads(text, object_pairs_hook=unique)

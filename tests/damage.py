@@ -48,7 +48,7 @@ DAMAGE = {
     "cut": (text(lambda whole: whole[:-30]), "not JSON"), "deep": (text(lambda _: "[" * 100_000), "not JSON"),
     "list": (text(lambda _: "[1, 2]"), "holds a list"),
     "no text": (lambda path: path.write_bytes(b'{"\xff\xfe": 1}'), "not JSON"),
-    "a key twice": (text(lambda whole: whole.rstrip()[:-1] + ', "seed": 7}'), "the key 'seed' stands there twice"),
+    "a key twice": (text(lambda whole: whole.rstrip()[:-1] + ', "seed": 7}'), "the key 'seed' is there twice"),
     "a key of config twice": (text(lambda w: w.replace('"config": {', '"config": {"lr": 0.5, ')), "'lr' stands there"),
     "no number": (text(lambda whole: whole.replace('"rmse_clean": 0.5', '"rmse_clean": NaN')), "rmse_clean is nan"),
     "infinite": (text(lambda whole: whole.replace('"rmse_clean": 0.5', '"rmse_clean": 1e999')), "rmse_clean is inf"),

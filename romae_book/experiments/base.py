@@ -78,7 +78,7 @@ class Experiment:
     optimizer: str = setting("adamw", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     beta1: float = setting(0.9, "AdamW's first beta, or SGD's momentum (muon's own is fixed)", low=0, high=0.9999)
     beta2: float = setting(0.999, "AdamW's second beta", low=0, high=0.99999)
-    weight_decay: float = setting(0.01, "weight decay, decoupled but for sgd", low=0)
+    weight_decay: float = setting(0.01, "weight decay, decoupled, except for sgd", low=0)
     clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
     precision: str = setting("fp32", "arithmetic", choices=PRECISIONS)
     compile: bool = setting(False, "use torch.compile")

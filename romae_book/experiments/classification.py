@@ -65,7 +65,7 @@ class Classification(Masked):
     pretrain_optimizer: str = setting("adamw", "optimizer", choices=("adamw", "sgd", "muon"))
     pretrain_beta1: float = setting(0.9, "AdamW's first beta", low=0, high=0.9999)
     pretrain_beta2: float = setting(0.95, "AdamW's second beta", low=0, high=0.99999)
-    pretrain_weight_decay: float = setting(0.05, "weight decay, decoupled but for sgd", low=0)
+    pretrain_weight_decay: float = setting(0.05, "weight decay, decoupled, except for sgd", low=0)
     pretrain_clip: float | None = setting(1.0, "largest gradient norm, or None", low=1e-12)
 
     def __post_init__(self):

@@ -61,11 +61,11 @@ class Claim:
     needs: str = ""  # what a run takes that has not been made: an estimate
     optimum: str = ""  # of the records' metrics, <metric>_<optimum> is the best possible predictor's
     opponent: str = ""  # and <metric>_<opponent> the strongest other method's
-    reading: bool = False  # another reading of a cell that stands above it: shown in the lab record alone
+    reading: bool = False  # another reading of a cell above it: shown in the lab record alone
 
     @property
     def is_count(self) -> bool:
-        """Parameters are counted as the paper counts them: arithmetic, told apart from what was trained."""
+        """Parameters are counted as the paper counts them: arithmetic, where nothing was trained."""
         return self.metric == "parameters"
 
     @property

@@ -51,7 +51,7 @@ class ELAsTiCC(Classification):
     batch: int = setting(4096, "light curves per step", low=1)
     lr: float = setting(8e-4, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(2000 / 8925, "share of the steps that warm up: 2000 of 8925", low=0, high=1)
-    weight_decay: float = setting(0.05, "weight decay, decoupled but for sgd", low=0)
+    weight_decay: float = setting(0.05, "weight decay, decoupled, except for sgd", low=0)
     clip: float | None = setting(10.0, "largest gradient norm, or None", low=1e-12)
     balanced: bool = setting(True, "weight the loss of a class by the inverse of its share of the training set")
     dropout: float = setting(0.2, "dropout in fine-tuning", low=0, high=0.95)

@@ -63,7 +63,7 @@ class ESC50(Classification):
     lr: float = setting(1e-3, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(50 / 1700, "share of the steps that warm up: 50 of 1700", low=0, high=1)
     beta2: float = setting(0.99, "AdamW's second beta", low=0, high=0.99999)
-    weight_decay: float = setting(0.02, "weight decay, decoupled but for sgd", low=0)
+    weight_decay: float = setting(0.02, "weight decay, decoupled, except for sgd", low=0)
     smoothing: float = setting(0.2, "label smoothing; the paper's c is one minus this", low=0, high=0.99)
     encoder: str = setting("small", "size of the encoder")
     cls: bool = setting(False, "use a [CLS] token, in both stages")

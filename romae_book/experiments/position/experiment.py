@@ -253,7 +253,7 @@ class PositionRange(Position):
 
     lr: float = setting(5e-6, "peak learning rate at high = 100; divided by high / 100", low=1e-12, high=10)
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
-    weight_decay: float = setting(0.0, "weight decay, decoupled but for sgd", low=0)
+    weight_decay: float = setting(0.0, "weight decay, decoupled, except for sgd", low=0)
     tokens: int = setting(1, "tokens whose positions are to be named", low=1)
     low: float = setting(0.0, "smallest position", low=-FAR, high=FAR)
     high: float = setting(100.0, "largest position: 100 or 1000 in the paper", low=-FAR, high=FAR)

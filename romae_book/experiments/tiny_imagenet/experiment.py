@@ -63,7 +63,7 @@ class TinyImageNet(Classification):
     batch: int = setting(1024, "pictures per step", low=1)
     lr: float = setting(1e-3, "peak learning rate", low=1e-12, high=10)
     warmup_share: float = setting(500 / 1470, "share of the steps that warm up: 500 of 1470", low=0, high=1)
-    weight_decay: float = setting(0.05, "weight decay, decoupled but for sgd", low=0)
+    weight_decay: float = setting(0.05, "weight decay, decoupled, except for sgd", low=0)
     smoothing: float = setting(0.1, "label smoothing; the paper's c is one minus this", low=0, high=0.99)
     encoder: str = setting("small", "size of the encoder")
     pretrain_epochs: int = setting(200, "passes over the training set before fine-tuning; 0: none", low=0)

@@ -101,7 +101,7 @@ class UEA(Classification):
     )
 
     optimizer: str = setting("sgd", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
-    weight_decay: float = setting(0.0, "weight decay, decoupled but for sgd", low=0)
+    weight_decay: float = setting(0.0, "weight decay, decoupled, except for sgd", low=0)
     dataset: str = setting("BasicMotions", "which set; what nobody chose of FOLLOWS changes along", choices=tuple(SETS))
     rows: str = setting("paper", "whose settings follow the set: Table 12's, or ours", choices=("paper", "ours"))
     source: str = setting("real", "the archive's series, or made-up ones", choices=("real", "simulated"))
