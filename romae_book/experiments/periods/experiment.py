@@ -54,7 +54,7 @@ class Periods(Masked):
     optimizer: str = setting("muon", "optimizer; muon: for the blocks' matrices", choices=("adamw", "sgd", "muon"))
     warmup_share: float = setting(0.05, "share of the steps in which the learning rate warms up", low=0, high=1)
     n_train: int = setting(64_000, "training series", low=2)
-    n_valid: int = setting(500, "validation series, for choosing settings", low=1)
+    n_valid: int = setting(100, "validation series, for choosing settings", low=1)
     n_test: int = setting(2000, "test series", low=1)
     encoder: str = setting("32x2x3x64", "size of the encoder")
     decoder: str = setting("32x2x2x64", "size of the decoder")
