@@ -33,7 +33,8 @@ class Periodogram(nn.Module):
     def __init__(self, frequencies: int, window: float):
         super().__init__()
         self.window = window
-        self.cycles = nn.Parameter(torch.linspace(*CYCLES, frequencies))  # (K,) in the window
+        low, high = CYCLES  # and a little beyond, since training moves the outermost ones inwards
+        self.cycles = nn.Parameter(torch.linspace(low - 1, high + 5, frequencies))  # (K,) in the window
         self.sharpness = nn.Parameter(torch.tensor(20.0))
 
     def forward(self, times: Tensor, values: Tensor) -> Tensor:
