@@ -82,6 +82,7 @@ RECORDED = {
     "hero": ("spirals", "page", of("hero", "kept"), {"rmse_clean": 0.5}, {"epochs": 2}),
     "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}, {"epochs": 3}),
     "start_later": ("waves", "page", of("waves", "kept"), {"miss": 0.5, "miss_later20": 0.5}, SHORT),
+    "periods": ("periods", "page", of("periods", "kept"), {"mse": 0.1}),
     "walk": ("waves", "page", of("waves", "kept"), {"miss": 0.5}, {"epochs": 3}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),
@@ -93,6 +94,7 @@ RECORDED = {
 }
 BESIDE = {  # of figures of several runs: settings of the others, which are whole, and what they leave
     "count_or_time": [({"epochs": 3, "told": "numbers"}, of("waves", "kept"))],
+    "periods": [({"arm": arm}, of("periods", "kept", arm)) for arm in ("spectral", "tuned")],
     "start_later": [(SHORT | how, of("waves", "kept", Waves.page().replace(**SHORT, **how)))
                     for how in ({"encoding": "absolute"}, {"encoding": "none", "bias": True})],
 }
@@ -183,7 +185,7 @@ EXAMPLES = {
     "sound": of("esc50", "figure"), "synthetic": of("synthetic", "figure"), "moving_tokens": of("cls", "figure"),
     "hero": of("hero", "figure"), "count_or_time": of("waves", "figure"), "start_later": of("waves", "late"),
     **{name: of("frequencies", "figure", name) for name in ("spectrum", "position_scale")},
-    "cost": of("speed", "figure"), "filler": of("filler", "made"),
+    "periods": of("periods", "figure"), "cost": of("speed", "figure"), "filler": of("filler", "made"),
 }
 MAKERS = {name: EXAMPLES.get(name, figures()[name]) for name in figures()}
 

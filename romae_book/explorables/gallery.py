@@ -18,6 +18,7 @@ def figures() -> dict[str, Callable[..., Explorable]]:
     from .frequencies import position_scale, sampling, spectrum  # noqa: F401
     from .lightcurves import fold  # noqa: F401
     from .pendulum import figure as _pendulum  # noqa: F401
+    from .periods import figure as _periods  # noqa: F401
     from .physionet import figure as _physionet  # noqa: F401
     from .position import learn_position, moving_tokens  # noqa: F401
     from .priors import figure as _priors  # noqa: F401

@@ -53,7 +53,8 @@ def live_run(history: Sequence[Mapping], live: Mapping[str, float], baselines: M
     ):
         right.plot(hertz, [metrics[f"mse_clean_{f}hz{suffix}"] for f in hertz], **look)
     right.set(xlabel="frequency, Hz", ylabel="mean squared error, clean curve", yscale="log")
-    right.legend(fontsize=8.5)
+    # above the axes, since curves may be anywhere inside
+    right.legend(fontsize=8.5, loc="lower right", bbox_to_anchor=(1, 1), ncols=3, handlelength=2, columnspacing=1)
     return fig
 
 

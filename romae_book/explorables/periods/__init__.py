@@ -1,0 +1,1 @@
+"""Can attention find a period? (chapter 04)"""
