@@ -14,7 +14,9 @@ from romae_book.lab.runs import runs_of
 # chapter: its module in romae_book/notebook (imported when a test runs), and what the page shows of records
 MADE = {
     "03_cls": ("position", lambda m: [m.findings(m.setups())]),
-    "04_units": ("frequencies", lambda m: [m.findings(runs := m.by_scale()), m.table_of_scales(runs)]),
+    "04_units": ("frequencies", lambda m: [
+        m.findings(runs := m.by_scale()), m.table_of_scales(runs), m.who_finds_a_period()
+    ]),
     "05_spirals": ("spirals", lambda m: [m.findings(runs_of(m.Spirals.paper()), runs_of(m.Spirals.best()))]),
     "06_synthetic": ("synthetic", lambda m: [m.findings(*map(runs_of, (
         Synthetic.paper(), Synthetic.best().replace(n_train=1600, epochs=80), Synthetic.best()

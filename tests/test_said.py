@@ -285,6 +285,10 @@ SAID = {
         "It does far better there than ours":
             lambda: all(mean(SLOW, f"mse_noisy_{h}hz") > paper(f"app-b-4-mse-over-time-{h}-hz") for h in HERTZ[:6]),
         "At × 300 the error is the same": lambda: no_difference(f"{STEP} | position_scale=300.0"),
+        "Attention uses a period that it is told. Alone it finds slow ones.":
+            lambda: mean("periods page mse_64to100 arm=tuned") < 2 * mean("periods page mse_64to100_lombscargle")
+            and every("periods page mse", lambda m: m["mse_2to4"] < 0.05 * m["mse_2to4_zero"]
+                      and m["mse_64to100"] > 0.8 * m["mse_64to100_zero"]),
     },
     "notebooks/05_spirals.ipynb": {
         "By the paper's settings the model ends well above the best possible.":

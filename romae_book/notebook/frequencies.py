@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from IPython.display import Markdown
 
 from ..experiments.frequencies.experiment import Frequencies
+from ..experiments.periods.experiment import Periods
 from ..lab.runs import Runs, runs_of
 from ..lab.summary import summarise
 from .tables import Table
@@ -56,4 +57,27 @@ def table_of_scales(by_scale: ByScale) -> Table:
         rows,
         "Table 4.1. Mean squared error to the clean curve, mean over seeds, with a 95 % interval for the test set, "
         "half of whose series are sums of two sines. The other columns are single sines.",
+    )
+
+
+def who_finds_a_period() -> Markdown:
+    """What the recorded runs of periods say, beside their figure."""
+    page = Periods.page()
+    alone, told, finds = (runs_of(page.replace(arm=arm)) for arm in ("ladder", "tuned", "spectral"))
+    if not (alone and told and finds):
+        return Markdown("Nothing has been recorded yet.")
+    kept = sorted(run.metrics["kept"] for run in alone)
+    ends = " to ".join(dict.fromkeys(f"{limit:.0f}" for limit in (kept[0], kept[-1])))
+    others = {"with hands ten times as fast": page.replace(position_scale=10.0),
+              "after four times the training": page.replace(n_train=4 * page.n_train)}
+    limits = {how: runs.summary("kept").mean for how, exp in others.items() if (runs := runs_of(exp))}
+    more = f" {', '.join(f'{how} {limit:.0f}' for how, limit in limits.items())}." if limits else ""
+    best = alone.summary("mse_lombscargle").mean
+    return Markdown(
+        f"- **Attention alone finds slow ones.** Its error passes half of that of predicting zero at {ends} "
+        f"cycles (runs: {len(kept)}).{more[:2].upper()}{more[2:]}\n"
+        f"- **Told the phase, it follows to the end.** Its squared error is "
+        f"{told.summary('mse_64to100').mean:.4f} even above 64 cycles.\n"
+        f"- **A periodogram finds the phase.** Its squared error is {finds.summary('mse').mean:.4f} in all. The best "
+        f"fit at the Lomb-Scargle peak, which has to find it too, has {best:.4f}."
     )

@@ -97,7 +97,6 @@ function explorable(root, data, kit) {
         x: {scale: across, ticks: [2, 5, 10, 20, 50, 100], label: "cycles in the window", line: true}}),
       line(data.zero, "var(--romae-vermillion)", 1.4, "1.5 3.5"), line(data.best, "var(--romae-vermillion)", 1.6, "6 4"),
       kit.text(across(2), y(data.zero[0]) - 5, "predicting zero", {class: "romae-faint"}),
-      kit.text(across(2), y(data.best[0]) + 15, "Lomb-Scargle", {class: "romae-faint"}),
       kit.svg("path", {d: kit.path([...bands.map((c, i) => [across(c), y(own.high[i])]),
         ...bands.map((c, i) => [across(c), y(own.low[i])]).reverse()]) + "Z", style: `fill:${colour(arm)}`,
         "fill-opacity": 0.2}),

@@ -77,10 +77,10 @@ def explorable(
         needs=("romae",),
         data=payload(models, runs),
         height=210,
-        title="Can attention find a period? Make the sine faster, and see who loses it.",
+        title="Make the sine faster, and see who loses it.",
         caption="Above: a sine read 40 times at odd moments, with noise (black), and what a network fills in at 20 "
         "others (coloured); a stick joins each answer to the true sine. Below: errors on the test series, the mean of "
-        "all runs, shaded from the best to the worst; Lomb-Scargle: the best fit at that periodogram's peak. "
+        "all runs, shaded from the best to the worst; dashed: the best fit at the Lomb-Scargle periodogram's peak. "
         f"{source}".rstrip(),
     )
 
@@ -98,6 +98,6 @@ def from_runs(found: list[Drawable], root: Path | None) -> Explorable:
     runs = {name: runs_of(exp, root) for name, exp in HOW.items()}
     config = found[0][0].config
     return explorable(models, {name: [run.arrays for run in some] for name, some in runs.items()}, (
-        f"The networks have the same size and learnt from the same {config['n_train']:,} series; the first seed of "
-        f"{min(map(len, runs.values()))} answers in this page."
+        f"The networks have the same size and learnt from the same {config['n_train']:,} series; the first of "
+        f"{min(map(len, runs.values()))} seeds answers in this page."
     ))
