@@ -40,16 +40,17 @@ def runs_on(survey: str, tested_on: str, settings: Mapping, **changes) -> dict[s
 
 
 def few() -> dict[str, dict[str, dict[int | None, Summary]]]:
-    """Macro F1 by survey, method and number of labels, None for all of them, where there are runs with few."""
+    """Macro F1 by survey, method and number of labels, None for all of them: methods that were run with few, and RoMAE
+    pre-trained and trained on all."""
     found = {}
     for survey, tested_on, settings in PROTOCOLS:
         title, by_count = SURVEYS[survey, tested_on].split(",")[0], {}
         for labels in (*COUNTS, None):
             for name, runs in runs_on(survey, tested_on, settings, labels=labels).items():
                 by_count.setdefault(name, {})[labels] = runs.summary("f1_macro")
-        lines = {name: by for name, by in by_count.items() if len(by) > 1}
+        lines = {name: by for name, by in by_count.items() if by.keys() & set(COUNTS)}
         if lines:
-            found[title] = lines
+            found[title] = lines | {name: by_count[name] for name in ("pre-trained",) if name in by_count}
     return found
 
 
