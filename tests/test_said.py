@@ -18,6 +18,7 @@ from pages.prose import change
 from romae_book.experiments import experiments
 from romae_book.lab.records import Record
 from romae_book.lab.runs import Runs
+from romae_book.paper import units
 from romae_book.paper.claims import CLAIMS
 from romae_book.paper.ladder import best_of, ladder
 from romae_book.paper.rule import Estimate, over_printed
@@ -54,6 +55,11 @@ def apart(cell: str, words: str = "", metric: str = "") -> bool:
     ours = Estimate.of(values(words, metric) if words else found.values, log=True)
     low, high = over_printed(ours, claim.value, claim.std, claim.n, log=True).interval
     return not low <= 0 <= high
+
+
+def left(sweep: str) -> list[float]:
+    """Share of the best unit's skill, by unit."""
+    return [point.left.mean for point in units.curves()[sweep]]
 
 
 def none_of(experiment: str, tier: str | None = None, preset: str | None = None, **settings) -> bool:
@@ -287,6 +293,14 @@ SAID = {
         "It does far better there than ours":
             lambda: all(mean(SLOW, f"mse_noisy_{h}hz") > paper(f"app-b-4-mse-over-time-{h}-hz") for h in HERTZ[:6]),
         "At × 300 the error is the same": lambda: no_difference(f"{STEP} | position_scale=300.0"),
+        "Numbers that are too small cost nearly all skill where fast sines are hidden":
+            lambda: left("mixed sines")[0] < 0.1,
+        "On the series of {doc}`chapter 06 </notebooks/06_synthetic>` they cost a tenth":
+            lambda: 0.85 < left("synthetic series")[0] < 0.95,
+        "the unit makes no difference that three runs could show":
+            lambda: all(p.left.low <= 1 <= p.left.high for p in units.curves()["SPCC"]),
+        "Numbers that are too large cost nothing, up to the largest that we tried":
+            lambda: all(left(name)[-1] > 0.97 for name in ("mixed sines", "synthetic series")),
         "Attention uses a period that it is told. Alone it finds slow ones.":
             lambda: mean("periods page mse_64to100 arm=tuned") < 2 * mean("periods page mse_64to100_lombscargle")
             and every("periods page mse", lambda m: m["mse_2to4"] < 0.05 * m["mse_2to4_zero"]
