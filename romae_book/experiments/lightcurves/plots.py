@@ -106,7 +106,8 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
         ax.set(title=survey, xscale="log", xlabel="labels")
         ax.set_xticks([*counts, apart], [*map(str, counts), "all"])
         ax.minorticks_off()
-    axes[0, 0].set_ylabel("macro F1")
+    means = [one.mean for methods in surveys.values() for by in methods.values() for one in by.values()]
+    axes[0, 0].set(ylabel="macro F1", ylim=(min(means) - 0.07, max(means) + 0.07))  # of few draws intervals are long
     fig.legend([drawn[name] for name in MARKS if name in drawn], [MARKS[name][0] for name in MARKS if name in drawn],
                loc="outside lower center", ncols=2, fontsize=8.5)
     return fig
