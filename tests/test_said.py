@@ -393,6 +393,9 @@ SAID = {
         "On EROS-1 a frozen encoder gained nothing by it.": lambda: all(
             no_difference(f"{CURVES} f1_macro {FROZEN_STARS} {EROS} labels={count} | pretrain_epochs=0")
             for count in COUNTS),
+        "On SPCC pre-training adds eight points with a thousand labels.": lambda: (
+            what := change(f"{CURVES} f1_macro method=frozen pretrain_epochs=0 {SPCC} labels=1000 | pretrain_epochs=3")
+        ).low > 0 and round(100 * what.mean) == 8,
         "beside their features, RoMAE's numbers add nothing": lambda: all(
             no_difference(f"{CURVES} f1_macro method=trees {where} | {frozen} method=beside")
             for where, frozen in ((EROS, FROZEN_STARS), (SPCC, FROZEN_SUPERNOVAE))),
