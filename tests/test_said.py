@@ -184,7 +184,8 @@ SAID = {
     },
     "book/_ext/pages/templates/results.html": {
         "confirmed one claim": lambda: {s.statement.id: s.verdict for s in ladder()}["speed"] == "reproduced",
-        "took back “reproduced” from another": lambda: {s.statement.id: s.verdict for s in ladder()}["width"] == "not tested",
+        "took back “reproduced” from another":
+            lambda: {s.statement.id: s.verdict for s in ladder()}["width"] == "not tested",
     },
     "book/deviations.md": {
         "the paper's model knows its own series no better than fresh ones":
