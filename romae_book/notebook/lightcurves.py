@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, RIVALS, LightCurves
+from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, RIVALS, LightCurves, recurrent
 from ..experiments.lightcurves.folding import Folding
 from ..experiments.lightcurves.plots import MARKS
 from ..lab.runs import Runs, runs_of
@@ -33,7 +33,7 @@ def runs_on(survey: str, tested_on: str, settings: Mapping, **changes) -> dict[s
     asked = {name: rival.replace(method=name) for name in RIVALS} | {name: first.replace(method=name)
                                                                      for name in EMBEDDED}
     asked |= {
-        "pre-trained": ours, "scratch": ours.replace(pretrain_epochs=0),
+        "gru-d": rival.replace(**recurrent(settings)), "pre-trained": ours, "scratch": ours.replace(pretrain_epochs=0),
         "untrained": ours.replace(method="frozen", pretrain_epochs=0),
     }
     return {name: runs for name in METHODS if (runs := runs_of(asked[name]))}

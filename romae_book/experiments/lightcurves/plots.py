@@ -16,6 +16,7 @@ MARKS = {  # of each method: words, colour, mark, filled
     "frozen": ("RoMAE, frozen, linear head", "blue", "^", True),
     "untrained": ("RoMAE, frozen, never trained", "blue", "^", False),
     "beside": ("trees on features and frozen RoMAE", "purple", "D", False),
+    "gru-d": ("GRU-D", "vermillion", "v", True),
     "sampling": ("times and bands alone", "amber", "x", True), "largest": ("largest class", "grey", "|", True),
 }
 
