@@ -423,7 +423,7 @@ SAID = {
             lambda: 0.835 < mean(f"{CURVES} f1_macro method=trees information=shuffled {EROS}") < 0.845,
         "as a number in every token, and on EROS-1 scores the same without":
             lambda: no_difference(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS} | period=False"),
-        "It is level with it on EROS-1, and behind on ASAS and MALLORN.": lambda: (
+        "It is level with RoMAE from nothing on EROS-1, and behind on ASAS and MALLORN.": lambda: (
             no_difference(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS} | {GRU_D}")
             and change(f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS} | {GRU_D}").high < 0
             and change(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN} | {GRU_D}").high < 0),

@@ -74,7 +74,7 @@ def shifts(site: Path, pages: list[str]) -> dict[str, float]:
     with chromium() as browser, serve(site) as address:
         for page in pages:
             tab = browser.new_page(viewport={"width": 1280, "height": 900})
-            tab.goto(f"{address}/{page}")
+            tab.goto(f"{address}/{page}", wait_until="networkidle")  # a page that has moved leads on first
             found[page] = tab.evaluate(SHIFT)
             tab.close()
     return found
