@@ -65,16 +65,16 @@ def who_finds_a_period() -> Markdown:
         return Markdown("Nothing has been recorded yet.")
     kept = sorted(run.metrics["kept"] for run in alone)
     ends = " to ".join(dict.fromkeys(f"{limit:.0f}" for limit in (kept[0], kept[-1])))
-    others = {"with hands ten times as fast": page.replace(position_scale=10.0),
+    others = {"with times ten times as large": page.replace(position_scale=10.0),
               "after four times the training": page.replace(n_train=4 * page.n_train)}
     limits = {how: runs.summary("kept").mean for how, exp in others.items() if (runs := runs_of(exp))}
-    more = f" {', '.join(f'{how} {limit:.0f}' for how, limit in limits.items())}." if limits else ""
+    more = f" {', '.join(f'{how} at {limit:.0f}' for how, limit in limits.items())}." if limits else ""
     best = alone.summary("mse_lombscargle").mean
     return Markdown(
         f"- **Attention alone finds slow ones.** Its error passes half of that of predicting zero at {ends} "
         f"cycles (runs: {len(kept)}).{more[:2].upper()}{more[2:]}\n"
         f"- **Told the phase, it follows to the end.** Its squared error is "
         f"{told.summary('mse_64to100').mean:.4f} even above 64 cycles.\n"
-        f"- **A periodogram finds the phase.** Its squared error is {finds.summary('mse').mean:.4f} in all. The best "
-        f"fit at the Lomb-Scargle peak, which has to find it too, has {best:.4f}."
+        f"- **A periodogram finds the frequency.** Its squared error is {finds.summary('mse').mean:.4f} in all. The "
+        f"best fit at the Lomb-Scargle peak, which has to find it too, has {best:.4f}."
     )
