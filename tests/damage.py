@@ -49,7 +49,7 @@ DAMAGE = {
     "list": (text(lambda _: "[1, 2]"), "holds a list"),
     "no text": (lambda path: path.write_bytes(b'{"\xff\xfe": 1}'), "not JSON"),
     "a key twice": (text(lambda whole: whole.rstrip()[:-1] + ', "seed": 7}'), "the key 'seed' is there twice"),
-    "a key of config twice": (text(lambda w: w.replace('"config": {', '"config": {"lr": 0.5, ')), "'lr' stands there"),
+    "a key of config twice": (text(lambda w: w.replace('"config": {', '"config": {"lr": 0.5, ')), "'lr' is there"),
     "no number": (text(lambda whole: whole.replace('"rmse_clean": 0.5', '"rmse_clean": NaN')), "rmse_clean is nan"),
     "infinite": (text(lambda whole: whole.replace('"rmse_clean": 0.5', '"rmse_clean": 1e999')), "rmse_clean is inf"),
     "huge integer": (edit(metrics={"rmse_clean": 10**400}), "metrics.rmse_clean is a number of 401 digits"),

@@ -190,8 +190,8 @@ def test_other_methods_answer_for_the_same_objects(surveys, method):
 def trained(monkeypatch, tmp_path):
     """How often a first stage was trained; embeddings are kept in a folder of this test."""
     monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
-    count, pretrain = [], LightCurves.pretrain
-    monkeypatch.setattr(LightCurves, "pretrain", lambda *a, **k: count.append(1) or pretrain(*a, **k))
+    count, pretrain = [], LightCurves.first_stage
+    monkeypatch.setattr(LightCurves, "first_stage", lambda *a, **k: count.append(1) or pretrain(*a, **k))
     return count
 
 

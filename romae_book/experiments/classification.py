@@ -144,7 +144,7 @@ class Classification(Masked):
             model(batch).float(), label, weights, label_smoothing=self.smoothing
         )
 
-    def pretrain(
+    def first_stage(
         self, data: Splits, seed: int, *, checkpoint: Path | None = None, log: Callable | None = None, **options
     ) -> tuple[RoMAE, list[dict]]:
         """The first stage alone: the autoencoder, on the CPU, and its history; without epochs both as at the start."""
@@ -168,7 +168,7 @@ class Classification(Masked):
         """
         train, model, history = data.train, self.build(seed), []
         if self.pretrain_epochs:
-            pretrained, history = self.pretrain(data, seed, checkpoint=checkpoint, log=log, **options)
+            pretrained, history = self.first_stage(data, seed, checkpoint=checkpoint, log=log, **options)
             self.start(model, pretrained, seed)
         weights, spent = self.class_weights(train), history[-1]["seconds"] if history else 0.0
         second = fit(

@@ -289,6 +289,7 @@ class Survey(NamedTuple):
     files: tuple[str, ...]
     fingerprint: str  # of the copy that our records are made of
     classes: int
+    bands: int
 
 
 SURVEYS = {
@@ -296,19 +297,19 @@ SURVEYS = {
         "EROS-1 variable stars", "eros1_variable_stars", read_eros,
         "https://raw.githubusercontent.com/ramp-kits/variable_stars/3fbaa2d/data/",
         ("train.csv", "test.csv", "train_varlength_features.csv.gz", "test_varlength_features.csv.gz"),
-        "4ffeb63443ade9d7", 4,
+        "4ffeb63443ade9d7", 4, 2,
     ),
-    "mallorn": Survey("MALLORN, the labelled part", "mallorn", read_mallorn, "", (), "65287886801c3931", 5),
+    "mallorn": Survey("MALLORN, the labelled part", "mallorn", read_mallorn, "", (), "65287886801c3931", 5, 6),
     "spcc": Survey(
         "supernova challenge of 2010", "spcc", read_spcc, "https://zenodo.org/records/13883296/files/",
-        ("SIMGEN_PUBLIC_DES.tar.gz",), "0c599b6aefd7c34a", 3,
+        ("SIMGEN_PUBLIC_DES.tar.gz",), "0c599b6aefd7c34a", 3, 4,
     ),
     "asas": Survey(
         "ASAS variable stars", "asas_variable_stars", read_asas,
         "https://raw.githubusercontent.com/cesium-ml/cesium-data/2ad85e77b6c1fea00124e055cedbc45181e9f6ba/asas_training/",
-        ("asas_training_set.tar.gz", "asas_training_set_classes.dat"), "7cd4ee7b44880a2b", 28,
+        ("asas_training_set.tar.gz", "asas_training_set_classes.dat"), "7cd4ee7b44880a2b", 28, 1,
     ),
-    "rr_lyrae": Survey("RR Lyrae of SDSS Stripe 82", "", read_rr_lyrae, "", (), "276eca6e6f5f94ef", 2),
+    "rr_lyrae": Survey("RR Lyrae of SDSS Stripe 82", "", read_rr_lyrae, "", (), "276eca6e6f5f94ef", 2, 5),
 }
 
 

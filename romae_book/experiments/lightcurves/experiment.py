@@ -209,7 +209,7 @@ class LightCurves(Classification):
 
     def build(self, seed: int) -> nn.Module:
         if self.method == "gru-d":
-            return seeded_build(seed, lambda: GRUD(len(self.curves().bands), self.patch, self.classes))
+            return seeded_build(seed, lambda: GRUD(surveys.SURVEYS[self.survey].bands, self.patch, self.classes))
         return super().build(seed) if self.method == "romae" else Answers(np.zeros((1, self.classes)))
 
     def trained_form(self, model: nn.Module) -> nn.Module:
@@ -241,7 +241,7 @@ class LightCurves(Classification):
         settings and code.
         """
         tokens = self.tokens()
-        code = (Classification.autoencoder, Classification.pretrain, Classification.pretrain_recipe,
+        code = (Classification.autoencoder, Classification.first_stage, Classification.pretrain_recipe,
                 LightCurves.pretrain_loss, LightCurves.thinned, deviation_loss, encoded)
         settings = {k: v for k, v in self.config().items() if k not in ("tested_on", "method", "labels")}
         facts = [settings, seed, HIDDEN, NOISE, NUMERICS, tokens.fingerprint(), *map(inspect.getsource, code)]
@@ -249,7 +249,7 @@ class LightCurves(Classification):
 
         def make() -> dict[str, np.ndarray]:
             begun = time.perf_counter()
-            model, history = self.pretrain(data, seed, **options)
+            model, history = self.first_stage(data, seed, **options)
             found = encoded(model.encoder, tokens)
             seconds = round(time.perf_counter() - begun, 2)
             history += [{"step": 0, "seconds": seconds, "tokens_per_second": 0.0, "stage": "embedding"}]
