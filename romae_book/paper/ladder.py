@@ -70,11 +70,11 @@ class Step:
         words = ["by construction"] * self.statement.by_construction + [self.pieces] * bool(self.pieces)
         words = words if self.verdict == "reproduced" else []
         if self.verdict == "not tested" and self.shown:
-            words = [self.undecided]
+            words = [self.why_open]
         return ", ".join(words + [self.statement.aside] * bool(self.statement.aside))
 
     @property
-    def undecided(self) -> str:
+    def why_open(self) -> str:
         """Why runs that there are leave the claim open."""
         few = min(comparison.advantage.runs for comparison in self.shown)
         return "the runs do not decide" if few >= LEAST else f"{few} of {LEAST} runs"

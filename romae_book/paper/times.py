@@ -4,11 +4,13 @@ Skill is what a model scores above somebody who knows nothing: the largest class
 formed seed by seed, against the runs that knew everything, whose data it has.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from ..experiments.lightcurves.experiment import PROTOCOLS
+from ..lab.records import Record
 from ..lab.runs import Runs
 from ..lab.summary import Summary, summarise
 from .ladder import of_setting
@@ -118,10 +120,14 @@ def share(runs: Runs, task: Task, less: str) -> Summary | None:
     full = {run.seed: run for run in of_setting(runs, task.full)}
     known = task.less[less]
     part = {run.seed: run.metrics[known.metric] for run in of_setting(runs, known)}
-    if isinstance(task.nothing, str):
-        nothing = {seed: run.metrics[task.nothing] for seed, run in full.items()}
-    else:
-        nothing = {run.seed: run.metrics[task.metric] for run in of_setting(runs, task.nothing)}
+    nothing = knowing_nothing(runs, task.nothing, full.values())
     seeds = sorted(full.keys() & part.keys() & nothing.keys())
     left = [(part[s] - nothing[s]) / (full[s].metrics[task.metric] - nothing[s]) for s in seeds]
     return summarise(left) if left else None
+
+
+def knowing_nothing(runs: Runs, nothing: str | Setting, found: Iterable[Record]) -> dict[int, float]:
+    """By seed, what somebody scores who knows nothing: a metric of the runs found, or runs of their own."""
+    if isinstance(nothing, str):
+        return {run.seed: run.metrics[nothing] for run in found}
+    return {run.seed: run.metrics[nothing.metric] for run in of_setting(runs, nothing)}

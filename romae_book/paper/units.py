@@ -11,6 +11,7 @@ from ..lab.runs import Runs
 from ..lab.summary import Summary, summarise
 from .ladder import of_setting
 from .statements import Setting
+from .times import knowing_nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,31 +39,23 @@ class Point(NamedTuple):
     left: Summary
 
 
-def _stars(name: str, survey: str, tested_on: str, gap: float, factors: tuple[float, ...], **changes) -> Sweep:
-    where = {"survey": survey, "tested_on": tested_on}
-    return Sweep(
-        name=name, experiment="lightcurves", preset="best", metric="f1_macro", gap=gap, factors=factors,
-        nothing=Setting("lightcurves", "best", "f1_macro", where | {"method": "largest"}),
-        changes=where | {"pretrain_epochs": 0} | changes,
-    )
-
-
-DAYS = tuple(4.0**power for power in range(-4, 3))
+SPCC = {"survey": "spcc", "tested_on": "random"}
 SWEEPS = (
     Sweep(name="mixed sines", experiment="frequencies", preset="small", metric="mse_clean", nothing="mse_clean_zero",
           gap=1 / 99, factors=(1.0, 3.0, 10.0, 30.0, 99.0, 300.0, 1000.0), changes={}),
     Sweep(name="synthetic series", experiment="synthetic", preset="best", metric="mse_noisy", nothing="mse_noisy_zero",
           gap=1 / 50, factors=(1.0, 10.0, 50.0, 200.0, 800.0), changes={"n_train": 32_000}),
-    _stars("EROS-1", "eros1", "official", 0.95, DAYS, most=96),
-    _stars("SPCC", "spcc", "random", 0.023, (*DAYS, 64.0)),
+    Sweep(name="SPCC", experiment="lightcurves", preset="best", metric="f1_macro",
+          nothing=Setting("lightcurves", "best", "f1_macro", SPCC | {"method": "largest"}), gap=0.023,
+          factors=(*(4.0**power for power in range(-4, 2)), 64.0), changes=SPCC | {"pretrain_epochs": 0}),
 )
 
 
 def curves(root: Path | None = None) -> dict[str, list[Point]]:
     """The points of every sweep with runs at two units or more."""
     runs = Runs.load(root)
-    found = {sweep.name: (sweep, of_sweep(runs, sweep)) for sweep in SWEEPS}
-    return {name: points for name, (_, points) in found.items() if len(points) > 1}
+    found = {sweep.name: of_sweep(runs, sweep) for sweep in SWEEPS}
+    return {name: points for name, points in found.items() if len(points) > 1}
 
 
 def of_sweep(runs: Runs, sweep: Sweep) -> list[Point]:
@@ -76,7 +69,6 @@ def of_sweep(runs: Runs, sweep: Sweep) -> list[Point]:
 def _skill(runs: Runs, sweep: Sweep, factor: float) -> list[float]:
     """What each seed scores above nothing: positive for errors as for scores."""
     found = of_setting(runs, sweep.at(factor))
-    if isinstance(sweep.nothing, str):
-        return [run.metrics[sweep.nothing] - run.metrics[sweep.metric] for run in found]
-    nothing = {run.seed: run.metrics[sweep.metric] for run in of_setting(runs, sweep.nothing)}
-    return [run.metrics[sweep.metric] - nothing[run.seed] for run in found if run.seed in nothing]
+    nothing = knowing_nothing(runs, sweep.nothing, found)
+    sign = -1 if isinstance(sweep.nothing, str) else 1  # sets with a metric of their own for it are scored by errors
+    return [sign * (run.metrics[sweep.metric] - nothing[run.seed]) for run in found if run.seed in nothing]

@@ -1,7 +1,7 @@
 """GRU-D (Che et al., 2018): a recurrent network for irregular series, the rival of those who do not use attention.
 
 Between two points the state and the last value of each band decay towards nothing, at rates that are learnt. Ours is
-small, and the authors' in its equations 3 to 6; beside the value it reads the error and the numbers of the object.
+small; it has the authors' decay of inputs and of the state, and reads the error and the numbers of the object as well.
 """
 
 import torch
