@@ -5,6 +5,7 @@ import pytest
 import torch
 from sklearn.metrics import average_precision_score
 
+from romae_book.experiments.classification import Classification
 from romae_book.experiments.lightcurves import data, experiment, rivals
 from romae_book.experiments.lightcurves.experiment import LightCurves, average_precision, deviation_loss
 from romae_lite.model import RoMAEPredictor
@@ -24,8 +25,9 @@ def made(n: int, bands: int, classes: int, parts: int, seed: int = 0) -> data.Cu
 
 
 @pytest.fixture(autouse=True)
-def surveys(monkeypatch):
-    """Small made-up surveys in place of the real ones."""
+def surveys(monkeypatch, tmp_path):
+    """Small made-up surveys in place of the real ones, and a folder of this test for what is kept beside them."""
+    monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
     sizes = {"eros1": (80, 2, 4, 2), "mallorn": (100, 6, 5, 20), "spcc": (120, 4, 3, 2), "asas": (60, 1, 6, 1)}
     found = {name: made(*size) for name, size in sizes.items()}
     table = {name: np.random.default_rng(1).normal(size=(len(curves), 300)) for name, curves in found.items()}
@@ -159,7 +161,8 @@ def test_class_weights_are_shares_to_a_power(surveys):
     assert (found * share).sum() == pytest.approx(1, rel=1e-5)
 
 
-ARMS = [{}, {"pretrain_epochs": 0}, {"information": "times"}, {"period": True}, {"labels": 8}]
+ARMS = [{}, {"pretrain_epochs": 0}, {"information": "times"}, {"period": True}, {"labels": 8},
+        {"pretrain_on": "labelled"}]
 
 
 @pytest.mark.parametrize("changes", ARMS)
@@ -187,11 +190,10 @@ def test_other_methods_answer_for_the_same_objects(surveys, method):
 
 
 @pytest.fixture
-def trained(monkeypatch, tmp_path):
-    """How often a first stage was trained; embeddings are kept in a folder of this test."""
-    monkeypatch.setenv("ROMAE_DATA", str(tmp_path))
-    count, pretrain = [], LightCurves.first_stage
-    monkeypatch.setattr(LightCurves, "first_stage", lambda *a, **k: count.append(1) or pretrain(*a, **k))
+def trained(monkeypatch):
+    """How often a first stage was trained."""
+    count, pretrain = [], Classification.first_stage
+    monkeypatch.setattr(Classification, "first_stage", lambda *a, **k: count.append(1) or pretrain(*a, **k))
     return count
 
 
@@ -200,21 +202,24 @@ def answers(exp: LightCurves, seed: int = 0) -> tuple[np.ndarray, list[dict]]:
     return model.logits.numpy(), history
 
 
-def test_an_embedding_is_trained_once_for_all_counts_of_labels(trained):
+def test_a_first_stage_is_trained_once_for_all_counts_of_labels(trained):
     exp = LightCurves(method="frozen", labels=8, **SMALL)
     first, history = answers(exp)
     more, again = answers(exp.replace(labels=16))
     answers(exp.replace(method="beside", labels=None))
+    tuned = exp.replace(method="romae").train(exp.data(0), 0)[1]
     assert len(trained) == 1 and not np.array_equal(first, more)
-    spent = next(entry["seconds"] for entry in history if entry.get("stage") == "embedding")
-    assert again[:-1] == history[:-1] and again[-1]["seconds"] >= spent > 0  # what it cost, whoever paid
+    cost = [entry for entry in history if entry.get("stage") == "pretrain"]
+    for other in (again, tuned):  # what it cost, whoever paid
+        assert [entry for entry in other if entry.get("stage") == "pretrain"] == cost
+        assert other[-1]["seconds"] >= cost[-1]["seconds"] > 0
     for other, seed in ((exp, 1), (exp.replace(pretrain_lr=1e-3), 0), (exp.replace(survey="spcc"), 0)):
         before = len(trained)
         answers(other, seed)
         assert len(trained) == before + 1
 
 
-def test_a_kept_embedding_gives_the_numbers_of_a_new_one(trained, tmp_path):
+def test_a_kept_first_stage_gives_the_numbers_of_a_new_one(trained, tmp_path):
     exp = LightCurves(method="frozen", labels=8, **SMALL)
     new, _ = answers(exp)
     kept, _ = answers(exp)
@@ -224,6 +229,27 @@ def test_a_kept_embedding_gives_the_numbers_of_a_new_one(trained, tmp_path):
     assert len(trained) == 2
     np.testing.assert_array_equal(new, kept)
     np.testing.assert_array_equal(new, again)
+
+
+def test_fine_tuning_goes_on_from_a_kept_first_stage_as_from_a_new_one(trained):
+    exp = LightCurves(labels=8, **SMALL)
+    new, kept = (exp.train(exp.data(0), 0)[0].state_dict() for _ in range(2))
+    assert len(trained) == 1 and all(torch.equal(new[name], kept[name]) for name in new)
+    nothing = exp.replace(pretrain_epochs=0).train(exp.data(0), 0)[0].state_dict()
+    assert any(not torch.equal(nothing[name], new[name]) for name in new)
+
+
+@pytest.mark.parametrize("on", ["all", "labelled", "mallorn"])
+def test_the_first_stage_sees_the_curves_that_it_is_given(surveys, on):
+    exp = LightCurves(survey="spcc", pretrain_on=on, **SMALL)
+    data = exp.data(0)
+    seen = exp.pretrain_data(data, 0)
+    train, valid, _ = exp.rows(0)
+    expected = exp.replace(survey="mallorn" if on == "mallorn" else "spcc", tested_on="folds").tokens()
+    if on == "labelled":
+        expected = expected[torch.from_numpy(np.concatenate((train, valid)))]
+    assert seen.fingerprint() == expected.fingerprint()
+    assert exp.pretraining_set() == {"all": 21_319, "labelled": None, "mallorn": 3043}[on]  # of the real ones
 
 
 def test_an_embedding_is_what_the_heads_of_romae_would_read():

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from romae_lite.batching import by_length, trim
 from romae_lite.masking import hide, take
-from romae_lite.model import Encoder, masked_loss
+from romae_lite.model import Encoder, RoMAE, masked_loss
 from romae_lite.tokens import Tokens, collate
 from romae_lite.training import NUMERICS, Recipe, seeded_build
 
@@ -46,6 +46,7 @@ HIDDEN = (1 - 0.7, 1 - 0.3)  # share of an object's points that a step of traini
 NOISE = 0.5  # added in training, in stated errors
 LEAST = 150  # steps of fine-tuning on few labels, set beforehand: about as many as a thousand labels of SPCC get
 GRU_D = {"optimizer": "adamw", "lr": 3e-3}  # of 0.001, 0.003 and 0.01 the best on validation, EROS-1 and SPCC in sum
+COUNTS = {"eros1": 3641, "asas": 810, "spcc": 21_319, "mallorn": 3043}  # objects
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
 
 
@@ -68,7 +69,7 @@ class LightCurves(Classification):
     axes = 2  # band and time
     tiers = {"best": "own", "quick": "smoke"}
     shaping = frozenset()
-    gone = Classification.gone | {"pretrain_on": "all", "keep_low": 0.3, "keep_high": 0.7, "noise": 0.5, "balance": 0.5}
+    gone = Classification.gone | {"keep_low": 0.3, "keep_high": 0.7, "noise": 0.5, "balance": 0.5}
     variants = frozenset({"survey", "tested_on", "method"})
     campaign = tuple(
         ("best", 5, {"survey": survey, "tested_on": tested_on} | more)
@@ -111,6 +112,10 @@ class LightCurves(Classification):
     pretrain_optimizer: str = setting("muon", "optimizer", choices=("adamw", "sgd", "muon"))
     pretrain_lr: float = setting(4e-3, "peak learning rate", low=1e-12, high=10)
     pretrain_epochs: int = setting(12, "passes over the curves before fine-tuning; 0: none", low=0)
+    pretrain_on: str = setting(
+        "all", "curves of the first stage: all of the survey; those alone that have labels to train and choose by; all "
+        "of another survey", choices=("all", "labelled", *surveys.SURVEYS), was="all",
+    )
 
     def __post_init__(self):
         super().__post_init__()
@@ -189,9 +194,9 @@ class LightCurves(Classification):
         everything = self.tokens()
         return Splits(*(everything[torch.from_numpy(rows)] for rows in self.rows(seed)))
 
-    def tokens(self) -> Tokens:
-        """All objects of the survey. aux: label (n,), index (n,), the object's number."""
-        return _tokens(self.survey, self.information, self.period, self.position_scale, self.most)
+    def tokens(self, survey: str | None = None) -> Tokens:
+        """All objects of the survey, or of another. aux: label (n,), index (n,), the object's number."""
+        return _tokens(survey or self.survey, self.information, self.period, self.position_scale, self.most)
 
     def training_set(self) -> int | None:
         """Known for RoMAE alone, and not of MALLORN, whose folds differ in size."""
@@ -199,11 +204,13 @@ class LightCurves(Classification):
         return (self.labels or counts.get(f"{self.survey} {self.tested_on}")) if self.method == "romae" else None
 
     def pretraining_set(self) -> int | None:
-        counts = {"eros1": 3641, "asas": 810, "spcc": 21_319, "mallorn": 3043}
-        return counts.get(self.survey) if self.method == "romae" else None
+        counts = {"all": COUNTS.get(self.survey)} | COUNTS
+        return counts.get(self.pretrain_on) if self.method == "romae" else None
 
     def pretrain_data(self, data: Splits, seed: int) -> Tokens:
-        return self.tokens()
+        if self.pretrain_on == "labelled":
+            return self.tokens()[torch.cat([part.aux["index"] for part in (data.train, data.valid)])]
+        return self.tokens(None if self.pretrain_on == "all" else self.pretrain_on)
 
     # Training -------------------------------------------------------------------------------------------------------
 
@@ -234,29 +241,35 @@ class LightCurves(Classification):
         seconds = round(spent + time.perf_counter() - begun, 2)
         return model, [*history, {"step": 0, "seconds": seconds, "tokens_per_second": 0.0}]
 
-    def embedding(self, data: Splits, seed: int, **options) -> tuple[np.ndarray, list[dict]]:
-        """What the pre-trained encoder says of every object of the survey, (n, 2 E), and how it was trained.
-
-        It knows no label. So it is made once for all counts of them, and kept beside the data for these curves,
-        settings and code.
-        """
-        tokens = self.tokens()
+    def first_stage(self, data: Splits, seed: int, **options) -> tuple[RoMAE, list[dict]]:
+        """It knows no label. So for few labels and frozen encoders it is trained once for all counts, and kept beside
+        the data for these curves, settings and code; its history, kept with it, says what it cost."""
+        if self.method == "romae" and self.labels is None or not self.pretrain_epochs:
+            return super().first_stage(data, seed, **options)
         code = (Classification.autoencoder, Classification.first_stage, Classification.pretrain_recipe,
-                LightCurves.pretrain_loss, LightCurves.thinned, deviation_loss, encoded)
+                LightCurves.pretrain_loss, LightCurves.thinned, deviation_loss)
         settings = {k: v for k, v in self.config().items() if k not in ("tested_on", "method", "labels")}
-        facts = [settings, seed, HIDDEN, NOISE, NUMERICS, tokens.fingerprint(), *map(inspect.getsource, code)]
+        sample = self.pretrain_data(data, seed).fingerprint()
+        facts = [settings, seed, HIDDEN, NOISE, NUMERICS, sample, *map(inspect.getsource, code)]
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
         def make() -> dict[str, np.ndarray]:
-            begun = time.perf_counter()
-            model, history = self.first_stage(data, seed, **options)
-            found = encoded(model.encoder, tokens)
-            seconds = round(time.perf_counter() - begun, 2)
-            history += [{"step": 0, "seconds": seconds, "tokens_per_second": 0.0, "stage": "embedding"}]
-            return {"embedding": found, "history": np.array(json.dumps(history))}
+            model, history = super(LightCurves, self).first_stage(data, seed, **options)
+            weights = {f"weights.{name}": w.numpy() for name, w in model.state_dict().items()}
+            return weights | {"history": np.array(json.dumps(history))}
 
-        there = kept(Path(data_root()) / "lightcurves" / f"{self.survey}.embedding-{key}.npz", key, make)
-        return there["embedding"], json.loads(str(there["history"]))
+        there = kept(Path(data_root()) / "lightcurves" / f"{self.survey}.pretrained-{key}.npz", key, make)
+        model = self.autoencoder(seed)
+        model.load_state_dict({name: torch.from_numpy(there[f"weights.{name}"]) for name in model.state_dict()})
+        return model, json.loads(str(there["history"]))
+
+    def embedding(self, data: Splits, seed: int, **options) -> tuple[np.ndarray, list[dict]]:
+        """What the pre-trained encoder says of every object of the survey, (n, 2 E), and how it was trained."""
+        model, history = self.first_stage(data, seed, **options)
+        begun, spent = time.perf_counter(), history[-1]["seconds"] if history else 0.0
+        found = encoded(model.encoder, self.tokens())
+        seconds = round(spent + time.perf_counter() - begun, 2)
+        return found, [*history, {"step": 0, "seconds": seconds, "tokens_per_second": 0.0, "stage": "embedding"}]
 
     def opponent(self, data: Splits, seed: int, embedding: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (n, K) of the test set by another method. The trees get the validation part as well once it has
