@@ -16,7 +16,8 @@ from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
-from ..base import Experiment, Masked, Splits, numpy_rng, setting
+from ..base import Experiment, Splits, numpy_rng, setting
+from ..unit import MaskedInTime
 from .arrays import recorded
 from .data import TOP, WAVES, draw, generate, waves
 from .rivals import harmonic, straight
@@ -27,7 +28,7 @@ SHAPES = tuple((shape, f) for shape in WAVES for f in (2, 5))  # shapes of so ma
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frequencies(Masked):
+class Frequencies(MaskedInTime):
     """Interpolating sums of sines, frequency by frequency (App. B.4, chapter 04). The defaults are the paper's."""
 
     name = "frequencies"

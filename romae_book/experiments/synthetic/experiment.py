@@ -16,7 +16,8 @@ from romae_lite.model import count_parameters, masked_loss, predict_hidden
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
-from ..base import Experiment, Masked, Splits, numpy_rng, setting
+from ..base import Experiment, Splits, numpy_rng, setting
+from ..unit import MaskedInTime
 from . import rivals as predictors
 from .data import GRIDS, generate
 
@@ -30,7 +31,7 @@ Predictor = Callable[[Tokens, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Synthetic(Masked):
+class Synthetic(MaskedInTime):
     """Interpolating synthetic series from 3 to 10 points (Table 7, chapter 06). The defaults are Table 20."""
 
     name = "synthetic"
