@@ -54,7 +54,6 @@ QUEUE = (
     Wish("position", "paper", 3, 1.48, "the last width of Table 1", {"size": "base"}),
     Wish("uea", "paper", 3, 1.45, "LSST with a fresh embedding, as in the authors' script",
          {"dataset": "LSST", "embedding": "fresh"}),
-    Wish("spirals", "best", 5, 0.2, NUMERICS),
     Wish("synthetic", "best", 5, 0.14, NUMERICS),
     Wish("position_range", "best", 5, 0.02, NUMERICS),
     Wish("position_range", "best", 3, 0.02, NUMERICS, {"high": 1000.0}),
