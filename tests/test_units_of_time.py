@@ -3,12 +3,12 @@
 import pytest
 from conftest import made_up_record
 
-from romae_book.paper.units import SWEEPS, curves
+from romae_book.paper.units import SWEEPS, curves, learnt
 
 
-def save(root, sweep, factor, error, seed):
-    metrics = {sweep.metric: error, sweep.nothing: 1.0}
-    settings = sweep.changes | {"position_scale": factor}
+def save(root, sweep, factor, error, seed, grown=None):
+    metrics = {sweep.metric: error, sweep.nothing: 1.0} | ({"learnt_factor": grown} if grown else {})
+    settings = sweep.changes | {"position_scale": factor} | ({"learn_unit": True} if grown else {})
     made_up_record(sweep.experiment, sweep.preset, seed, settings, root, metrics=metrics)
 
 
@@ -27,3 +27,16 @@ def test_skill_is_what_lies_below_knowing_nothing_over_that_of_the_best_unit(tmp
 def test_one_unit_makes_no_curve(tmp_path):
     save(tmp_path, SWEEPS[0], 99.0, 0.2, 0)
     assert curves(tmp_path) == {}
+
+
+def test_a_learnt_unit_is_where_its_factor_took_it(tmp_path):
+    sines = next(sweep for sweep in SWEEPS if sweep.name == "mixed sines")
+    for seed, grown in enumerate((2.0, 8.0)):
+        for factor, error in ((1.0, 0.9), (99.0, 0.2)):
+            save(tmp_path, sines, factor, error, seed)
+        save(tmp_path, sines, 1.0, 0.6, seed, grown)
+    (found,), = learnt(tmp_path).values()
+    assert (found.begun, found.ended) == pytest.approx((1 / 99, 4 / 99))
+    assert found.left.mean == pytest.approx(0.5) and found.left.n == 2
+    fixed = {point.gap: point.left.mean for point in curves(tmp_path)["mixed sines"]}
+    assert fixed == pytest.approx({1 / 99: 0.125, 1.0: 1.0})  # runs that learn it are not among these

@@ -3,10 +3,14 @@
 Skill is what a model scores above somebody who knows nothing. A share of it is formed against the best of the units.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from ..experiments.lightcurves.experiment import PROTOCOLS
 from ..lab.runs import Runs
 from ..lab.summary import Summary, summarise
 from .ladder import of_setting
@@ -27,9 +31,10 @@ class Sweep:
     gap: float
     factors: tuple[float, ...]
     changes: dict
+    learns: bool = False  # whether the experiment has runs that learn their unit
 
-    def at(self, factor: float) -> Setting:
-        return Setting(self.experiment, self.preset, self.metric, self.changes | {"position_scale": factor})
+    def at(self, factor: float, **more) -> Setting:
+        return Setting(self.experiment, self.preset, self.metric, self.changes | {"position_scale": factor} | more)
 
 
 class Point(NamedTuple):
@@ -39,15 +44,32 @@ class Point(NamedTuple):
     left: Summary
 
 
-SPCC = {"survey": "spcc", "tested_on": "random"}
+class Learnt(NamedTuple):
+    """Runs that learnt their unit: the typical gap as they began and in the end, and the share of the skill."""
+
+    begun: float
+    ended: float
+    left: Summary
+
+
+
+def _survey(name: str, survey: str, tested_on: str, gap: float) -> Sweep:
+    """RoMAE from nothing on measured light curves. gap: in days."""
+    where = {"survey": survey, "tested_on": tested_on}
+    ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on)) | {"pretrain_epochs": 0}
+    return Sweep(
+        name=name, experiment="lightcurves", preset="best", metric="f1_macro", gap=gap, changes=where | ours,
+        nothing=Setting("lightcurves", "best", "f1_macro", where | {"method": "largest"}),
+        factors=(*(4.0**power for power in range(-4, 2)), 64.0),
+    )
+
+
 SWEEPS = (
     Sweep(name="mixed sines", experiment="frequencies", preset="small", metric="mse_clean", nothing="mse_clean_zero",
-          gap=1 / 99, factors=(1.0, 3.0, 10.0, 30.0, 99.0, 300.0, 1000.0), changes={}),
+          gap=1 / 99, factors=(1.0, 3.0, 10.0, 30.0, 99.0, 300.0, 1000.0), changes={}, learns=True),
     Sweep(name="synthetic series", experiment="synthetic", preset="best", metric="mse_noisy", nothing="mse_noisy_zero",
-          gap=1 / 50, factors=(1.0, 10.0, 50.0, 200.0, 800.0), changes={"n_train": 32_000}),
-    Sweep(name="SPCC", experiment="lightcurves", preset="best", metric="f1_macro",
-          nothing=Setting("lightcurves", "best", "f1_macro", SPCC | {"method": "largest"}), gap=0.023,
-          factors=(*(4.0**power for power in range(-4, 2)), 64.0), changes=SPCC | {"pretrain_epochs": 0}),
+          gap=1 / 50, factors=(1.0, 10.0, 50.0, 200.0, 800.0), changes={"n_train": 32_000}, learns=True),
+    _survey("SPCC", "spcc", "random", 0.023), _survey("ASAS", "asas", "folds", 18.0),
 )
 
 
@@ -60,15 +82,37 @@ def curves(root: Path | None = None) -> dict[str, list[Point]]:
 
 def of_sweep(runs: Runs, sweep: Sweep) -> list[Point]:
     """By factor; skill over the best unit's mean skill, over the seeds of each unit."""
-    skill = {factor: _skill(runs, sweep, factor) for factor in sweep.factors}
-    skill = {factor: values for factor, values in skill.items() if values}
-    best = max((summarise(values).mean for values in skill.values()), default=1.0)
-    return [Point(sweep.gap * f, summarise([v / best for v in values])) for f, values in skill.items()]
+    skill = _skills(runs, sweep)
+    return [Point(sweep.gap * f, _share(values, skill)) for f, values in skill.items()]
 
 
-def _skill(runs: Runs, sweep: Sweep, factor: float) -> list[float]:
+def learnt(root: Path | None = None) -> dict[str, list[Learnt]]:
+    """Of sets where runs learnt their unit, one for each unit at which they began. ended: by the mean logarithm."""
+    runs, found = Runs.load(root), {}
+    for sweep in SWEEPS:
+        skill = _skills(runs, sweep)
+        for factor in skill:
+            if own := sweep.learns and of_setting(runs, sweep.at(factor, learn_unit=True)):
+                grown = math.exp(np.mean([math.log(run.metrics["learnt_factor"]) for run in own]))
+                begun, share = sweep.gap * factor, _share(_above(runs, sweep, own), skill)
+                found.setdefault(sweep.name, []).append(Learnt(begun, begun * grown, share))
+    return found
+
+
+def _share(values: list[float], skill: dict[float, list[float]]) -> Summary:
+    """Of the best unit's mean skill."""
+    best = max(summarise(of_unit).mean for of_unit in skill.values())
+    return summarise([value / best for value in values])
+
+
+def _skills(runs: Runs, sweep: Sweep) -> dict[float, list[float]]:
+    """By factor, of those that were run, what each seed scores above nothing."""
+    found = {factor: _above(runs, sweep, of_setting(runs, sweep.at(factor))) for factor in sweep.factors}
+    return {factor: values for factor, values in found.items() if values}
+
+
+def _above(runs: Runs, sweep: Sweep, found: Runs) -> list[float]:
     """What each seed scores above nothing: positive for errors as for scores."""
-    found = of_setting(runs, sweep.at(factor))
     nothing = knowing_nothing(runs, sweep.nothing, found)
     sign = -1 if isinstance(sweep.nothing, str) else 1  # sets with a metric of their own for it are scored by errors
     return [sign * (run.metrics[sweep.metric] - nothing[run.seed]) for run in found if run.seed in nothing]

@@ -59,8 +59,8 @@ def live_run(history: Sequence[Mapping], live: Mapping[str, float], baselines: M
 
 
 @figures.style()
-def units(curves: Mapping[str, Sequence]) -> Figure:
-    """Skill by unit, a line a set: `romae_book.paper.units.curves`."""
+def units(curves: Mapping[str, Sequence], learnt: Mapping[str, Sequence]) -> Figure:
+    """Skill by unit, a line a set; arrows from where a learnt unit began to where it ended: of `paper.units`."""
     fig, ax = plt.subplots(figsize=(6.4, 3.2))
     for (name, points), mark in zip(curves.items(), "osD^v", strict=False):
         gaps = [point.gap for point in points]
@@ -68,6 +68,10 @@ def units(curves: Mapping[str, Sequence]) -> Figure:
         low, high = ([getattr(p.left, end) if p.left.low is not None else p.left.mean for p in points]
                      for end in ("low", "high"))
         ax.fill_between(gaps, low, high, color=line.get_color(), alpha=0.15, lw=0)
+        for run in learnt.get(name, ()):
+            begun = dict(zip(gaps, points, strict=True))[run.begun].left.mean
+            ax.annotate("", (run.ended, run.left.mean), (run.begun, begun),
+                        arrowprops=dict(arrowstyle="-|>", color=line.get_color(), lw=1.4, ls="--"))
     ax.axvline(1, color=INK, lw=0.8, ls=":")
     ax.set(xscale="log", ylim=(0, 1.1), xlabel="typical gap between neighbours, in units: the rule says 1",
            ylabel="share of the best unit's skill")
