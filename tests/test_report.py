@@ -386,7 +386,7 @@ TRUE = {
     "physionet": lambda scored, plausible, table, text: plausible < 0.8 * scored,
     "minirocket": lambda paper, own, rocket, printed: rocket == 1 > max(paper, own),
     "order": lambda with_, without, largest: abs(with_ - without) < 0.01 and without > largest + 0.2,
-    "read-out": lambda cls, mean, kept: kept > cls + 0.01 and mean > cls + 0.01 and kept > mean - 0.01,
+    "bright-labels": lambda labelled, whole, scratch, trees: labelled > trees > scratch and labelled > whole + 0.05,
 }
 
 
