@@ -36,8 +36,8 @@ def _uea(preset: str, metric: str, dataset: str, **changes) -> Setting:
     return Setting("uea", preset, metric, {"dataset": dataset, **changes})
 
 
-def _supernovae(tested_on: str = "random", **changes) -> Setting:
-    return _of("lightcurves", "best", "f1_macro", survey="spcc", tested_on=tested_on, **changes)
+def _supernovae(metric: str = "f1_macro", tested_on: str = "random", **changes) -> Setting:
+    return _of("lightcurves", "best", metric, survey="spcc", tested_on=tested_on, **changes)
 
 
 FINDINGS = (
@@ -76,16 +76,17 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="bright-labels", title="Where only the bright ones have labels, seeing all the others first does harm.",
-        sentence="After all of SPCC's curves RoMAE names held-back bright supernovae best, and the faint ones worse "
-        "than after the labelled curves alone. A validation set of bright ones would choose wrongly.",
-        axis="macro F1 on SPCC, by the challenge's own labels", chapter="10_elasticc", lab="lightcurves",
+        id="bright-labels", title="Where only the bright ones have labels, long pre-training does harm.",
+        sentence="A short look at curves without labels helps. After twelve passes RoMAE names held-back bright "
+        "supernovae best and the faint ones worst, so that a validation set of bright ones chooses wrongly.",
+        axis="accuracy on SPCC, by the challenge's own labels", chapter="10_elasticc", lab="lightcurves",
         better="higher",
         marks=(
-            ("ours", "first the labelled curves", _supernovae(tested_on="official", pretrain_on="labelled")),
-            ("ours", "first all of SPCC's", _supernovae(tested_on="official")),
-            ("ours", "not pre-trained", _supernovae(tested_on="official", pretrain_epochs=0)),
-            ("rival", "boosted trees", _supernovae(tested_on="official", method="trees")),
+            ("ours", "labelled curves first", _supernovae("accuracy", "official", pretrain_on="labelled")),
+            ("ours", "all curves, 1 pass", _supernovae("accuracy", "official", pretrain_epochs=1)),
+            ("ours", "all curves, 12 passes", _supernovae("accuracy", "official")),
+            ("ours", "not pre-trained", _supernovae("accuracy", "official", pretrain_epochs=0)),
+            ("rival", "boosted trees", _supernovae("accuracy", "official", method="trees")),
         ),
     ),
     Finding(
