@@ -103,7 +103,7 @@ def test_a_difference_is_a_word():
     rows, presets = {row.key or row.words: row for row in sheet.rows}, [preset for preset, _ in sheet.presets]
     assert [differs for _, differs in rows["lr"].cells] == [preset in ("text", "best", "page") for preset in presets]
     assert rows["beta2"].paper == "?" and not any(differs for _, differs in rows["beta2"].cells)
-    assert rows["samples to train on"].cells[presets.index("best")] == ("640,000", True)
+    assert rows["samples to train on"].cells[presets.index("best")] == ("400,000", True)
     html = render("lab_settings.html", sheets=[sheet])
     marked = sum(differs for row in (*sheet.rows, *sheet.silent) for _, differs in row.cells)
     assert html.count(">differs<") == 1 + marked
