@@ -38,7 +38,8 @@ class Spirals(Masked):
         ("best", 5),
         ("best", 5, {"n_train": 200, "epochs": 250}),
         *(("best", 1, {"n_train": 50_000} | more) for more in (
-            {}, {"cls": False}, {"position_scale": 1.0}, {"targets": "noisy"}, *({"optimizer": "adamw", "lr": lr} for lr in (1e-3, 3e-3)),
+            {}, {"cls": False}, {"position_scale": 1.0}, {"targets": "noisy"},
+            *({"optimizer": "adamw", "lr": lr} for lr in (1e-3, 3e-3)),
         )),
         ("page", 1, {"epochs": 2}),
         ("page", 1, {"counts": "fixed"}),
