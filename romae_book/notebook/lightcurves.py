@@ -18,11 +18,11 @@ COUNTS = (10, 30, 100, 300, 1000)  # labels, of every class alike
 SHORT = {"spcc": 3}  # passes of pre-training for frozen encoders and few labels, where we took fewer than for the rest
 FROZEN = (*EMBEDDED, "untrained")  # in the table, not in the figure of all surveys
 METHODS = {name: words for name, (words, *_) in MARKS.items()}
-FIRST = {  # who names SPCC's supernovae: what RoMAE saw before it learnt the classes, and the trees
+FIRST = {  # who names SPCC's supernovae: what RoMAE saw before it learnt the classes, the least first; and the trees
     "RoMAE from nothing": {"pretrain_epochs": 0},
     "first the labelled curves, 12 passes": {"pretrain_on": "labelled"},
-    "first MALLORN's curves, 12 passes": {"pretrain_on": "mallorn"},
-    "first all of SPCC's, 1 pass": {"pretrain_epochs": 1}, "first all of SPCC's, 12 passes": {},
+    "first all of SPCC's, 1 pass": {"pretrain_epochs": 1},
+    "first MALLORN's curves, 12 passes": {"pretrain_on": "mallorn"}, "first all of SPCC's, 12 passes": {},
     "boosted trees on features": {"method": "trees"},
 }
 OPPONENTS = {
