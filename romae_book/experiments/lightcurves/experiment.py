@@ -75,6 +75,10 @@ class LightCurves(Classification):
         ("best", 5, {"survey": survey, "tested_on": tested_on} | more)
         for survey, tested_on, ours in PROTOCOLS
         for more in (*({"method": method} for method in RIVALS), recurrent(ours), ours | {"pretrain_epochs": 0}, ours)
+    ) + tuple(
+        ("best", 5, {"survey": "spcc", "tested_on": tested_on} | first)
+        for tested_on in ("official", "random")
+        for first in ({"pretrain_on": "labelled"}, {"pretrain_epochs": 1}, {"pretrain_on": "mallorn"})
     )
 
     survey: str = setting("eros1", "which light curves", choices=tuple(surveys.SURVEYS))
