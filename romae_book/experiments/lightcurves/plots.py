@@ -112,3 +112,27 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
     fig.legend([drawn[name] for name in MARKS if name in drawn], [MARKS[name][0] for name in MARKS if name in drawn],
                loc="outside lower center", ncols=2, fontsize=8.5)
     return fig
+
+
+@figures.style()
+def biased(found: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Accuracy on SPCC with intervals, a row for what RoMAE saw first: a panel for the challenge's labels and one for
+    labels at random. found: a Summary by row, then by "others", "held back" or "random"."""
+    fig, axes = plt.subplots(1, 2, figsize=(8.4, 0.42 * len(found) + 1.5), sharey=True)
+    panels = (("the challenge's labels", ("held back", "others")), ("a thousand labels at random", ("random",)))
+    words = {"others": "all others, mostly faint", "held back": "labelled ones held back, bright"}
+    drawn = {}
+    for ax, (title, parts) in zip(axes, panels, strict=True):
+        for y, (name, by) in enumerate(found.items()):
+            for part in [part for part in parts if part in by]:
+                score, trees = by[part], "trees" in name
+                ink = figures.COLOURS["green" if trees else "amber" if part == "held back" else "blue"]
+                if score.low is not None:
+                    ax.plot([score.low, score.high], [y, y], color=ink, ls="-", lw=3.5, alpha=0.35)
+                mark, = ax.plot(score.mean, y, "D" if trees else "s" if part == "held back" else "o", color=ink, ms=6.5)
+                drawn |= {} if trees else {part: mark}
+        ax.set(title=title, xlim=(0.5, 1), xlabel="accuracy", ylim=(len(found) - 0.5, -0.5))
+    axes[0].set_yticks(range(len(found)), list(found))
+    fig.legend([drawn[part] for part in words if part in drawn], [words[part] for part in words if part in drawn],
+               loc="outside lower center", ncols=2, fontsize=8.5)
+    return fig
