@@ -77,8 +77,8 @@ FINDINGS = (
     ),
     Finding(
         id="bright-labels", title="Where only the bright ones have labels, long pre-training does harm.",
-        sentence="A short look at curves without labels helps. After twelve passes RoMAE names held-back bright "
-        "supernovae best, and the faint ones worse than after a short look: a validation set chooses wrongly here.",
+        sentence="After twelve passes over all curves RoMAE names held-back bright supernovae best, and the faint ones "
+        "worse than after a short look. A validation set of bright ones chooses wrongly here.",
         axis="accuracy on SPCC, by the challenge's own labels", chapter="10_elasticc", lab="lightcurves",
         better="higher",
         marks=(

@@ -16,7 +16,7 @@ MARKS = {  # of each method: words, colour, mark, filled
     "frozen": ("RoMAE, frozen, linear head", "blue", "^", True),
     "untrained": ("RoMAE, frozen, never trained", "blue", "^", False),
     "beside": ("trees on features and frozen RoMAE", "purple", "D", False),
-    "gru-d": ("GRU-D", "vermillion", "v", True),
+    "gru-d": ("GRU-D", "vermillion", "v", False),
     "sampling": ("times and bands alone", "amber", "x", True), "largest": ("largest class", "grey", "|", True),
 }
 
@@ -104,7 +104,7 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
                              for end in [getattr(one, side)]] for side in ("low", "high")]
                     ax.vlines(x, *ends, color=look["color"], lw=3.5, alpha=0.3)
                     drawn[name], = ax.plot(x, [one.mean for one in found], ls=style, lw=1.5, **look)
-        ax.set(title=survey, xscale="log", xlabel="labels")
+        ax.set(title=survey, xscale="log", xlabel="labels in all")
         ax.set_xticks([*counts, apart], [*map(str, counts), "all"])
         ax.minorticks_off()
     means = [one.mean for methods in surveys.values() for by in methods.values() for one in by.values()]
@@ -131,7 +131,8 @@ def biased(found: Mapping[str, Mapping[str, Any]]) -> Figure:
                     ax.plot([score.low, score.high], [y, y], color=ink, ls="-", lw=3.5, alpha=0.35)
                 mark, = ax.plot(score.mean, y, "D" if trees else "s" if part == "held back" else "o", color=ink, ms=6.5)
                 drawn |= {} if trees else {part: mark}
-        ax.set(title=title, xlim=(0.5, 1), xlabel="accuracy", ylim=(len(found) - 0.5, -0.5))
+        ax.set(title=title, xlim=(0.5, 1), xticks=(0.6, 0.7, 0.8, 0.9), xlabel="accuracy")
+    axes[0].set_ylim(len(found) - 0.5, -0.5)
     axes[0].set_yticks(range(len(found)), list(found))
     fig.legend([drawn[part] for part in words if part in drawn], [words[part] for part in words if part in drawn],
                loc="outside lower center", ncols=2, fontsize=8.5)
