@@ -208,7 +208,10 @@ class LightCurves(Classification):
         return (self.labels or counts.get(f"{self.survey} {self.tested_on}")) if self.method == "romae" else None
 
     def pretraining_set(self) -> int | None:
-        counts = {"all": COUNTS.get(self.survey)} | COUNTS
+        labelled = {"eros1 official": 2912, "spcc official": 1103, "spcc random": 1000}
+        counts = {
+            "all": COUNTS.get(self.survey), "labelled": labelled.get(f"{self.survey} {self.tested_on}"), **COUNTS,
+        }
         return counts.get(self.pretrain_on) if self.method == "romae" else None
 
     def pretrain_data(self, data: Splits, seed: int) -> Tokens:
