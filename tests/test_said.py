@@ -433,7 +433,7 @@ SAID = {
             round(mean(f"{CURVES} average_precision_ia method=trees {BRIGHT}"), 2),
             round(max(mean(f"{CURVES} average_precision_ia {BRIGHT} {first}") for first in (*SHORT, "")), 2),
         ) == (0.76, 0.69),
-        "And by macro F1 the runs do not decide": lambda: any(
+        "And by macro F1 the runs do not decide": lambda: all(
             no_difference(f"{CURVES} f1_macro {BRIGHT} method=trees | method=romae {first}") for first in SHORT),
         "none here has a better mean": lambda: all(
             summary.mean <= methods["trees"][count].mean
