@@ -2,8 +2,10 @@
 
     python data_scripts/physionet.py                          download (about 13 MB), check, prepare
     python data_scripts/physionet.py --source FOLDER          the same from archives or folders that are here already
+    python data_scripts/physionet.py --outcomes               also who died, for `run mortality`
 
-FOLDER holds set-a and set-b, as .tar (or .tar.gz, .xz, .bz2) or as folders of .txt files. The result,
+FOLDER holds set-a and set-b, as .tar (or .tar.gz, .xz, .bz2) or as folders of .txt files, and for --outcomes
+Outcomes-a.txt and Outcomes-b.txt, which are counted and laid beside the result as they are. The result,
 OUT/physionet2012.npz (about 7 MB), holds 8000 records as (minute, channel, value), nothing standardised, nothing
 thrown away but descriptors that are -1, which means unknown. The chapter finds it in data/, or under $ROMAE_DATA.
 
@@ -16,18 +18,23 @@ Writes nothing but in OUT, and the result only when it is whole. A second run do
 """
 
 import argparse
+import shutil
 import sys
 
 from _common import download, finished, options, succeeds  # first: it finds the package
 
+from romae_book.experiments.physionet import outcomes
 from romae_book.experiments.physionet.data import PREPARED, SETS, DataError, load, read
 
 HOME = "https://physionet.org/files/challenge-2012/1.0.0/"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    chosen = options(__doc__, "physionet2012", HOME).parse_args(arguments)
-    return 0 if succeeds(prepare, chosen) else 1
+    parser = options(__doc__, "physionet2012", HOME)
+    parser.add_argument("--outcomes", action="store_true", help="also fetch who died")
+    chosen = parser.parse_args(arguments)
+    done = succeeds(prepare, chosen) and (not chosen.outcomes or succeeds(prepare_outcomes, chosen))
+    return 0 if done else 1
 
 
 def prepare(chosen: argparse.Namespace) -> None:
@@ -49,6 +56,18 @@ def prepare(chosen: argparse.Namespace) -> None:
         print(f"warning: {error}; results will not be comparable", file=sys.stderr)
     records.save(result)
     print(f"{result}: {len(records)} records, {len(records.value):,} values, {result.stat().st_size / 1e6:.1f} MB")
+
+
+def prepare_outcomes(chosen: argparse.Namespace) -> None:
+    if chosen.source is None:
+        download(chosen.home, {name: f"{name}?download" for name in outcomes.FILES}, chosen.out)
+    else:
+        outcomes.load(chosen.source)  # before anything is written
+        for name in outcomes.FILES:
+            if (chosen.source / name).resolve() != (chosen.out / name).resolve():
+                shutil.copyfile(chosen.source / name, chosen.out / name)
+    found = outcomes.load(chosen.out)
+    print(f"{chosen.out}: {len(found)} outcomes, {sum(found.values())} deaths")
 
 
 if __name__ == "__main__":

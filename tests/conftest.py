@@ -16,8 +16,8 @@ from filelock import FileLock
 # The experiments, in the order of the chapters: a list, as importing them all would cost every worker seconds. A test
 # of the layout compares.
 NAMES = [
-    "waves", "sizes", "position", "position_range", "frequencies", "periods", "spirals", "synthetic", "physionet",
-    "pendulum", "uea", "elasticc", "folding", "lightcurves", "tiny_imagenet", "esc50", "speed", "priors",
+    "waves", "sizes", "position", "position_range", "frequencies", "periods", "spirals", "synthetic", "mortality",
+    "physionet", "pendulum", "uea", "elasticc", "folding", "lightcurves", "tiny_imagenet", "esc50", "speed", "priors",
 ]
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("ROMAE_UNCOMMITTED", "1")  # what tests record is thrown away; they run before a commit too

@@ -23,6 +23,7 @@ SMALL = {
     "frequencies": {"epochs": 1, "n_train": 64, "n_test": 8, "per_group": 2},
     "synthetic": {"n_train": 320, "n_valid": 10, "n_test": 10},
     "spirals": {"epochs": 1, "n_train": 64, "n_valid": 20, "n_test": 100}, "physionet": {"patients": 60, "epochs": 1},
+    "mortality": {"patients": 60, "epochs": 1},
     "pendulum": {"epochs": 2, "n_train": 50, "n_valid": 10, "n_test": 10},
     "uea": {"source": "simulated", "epochs": 1, "pretrain_epochs": 1, "dropout": 0.1, **TINY},
     "elasticc": {"n_train": 150, "n_test": 60, "epochs": 1}, "folding": {"epochs": 1}, "lightcurves": {"epochs": 1},

@@ -14,6 +14,7 @@ def experiments() -> dict[str, type]:
     from .pendulum.experiment import Pendulum
     from .periods.experiment import Periods
     from .physionet.experiment import PhysioNet
+    from .physionet.mortality import Mortality
     from .position.experiment import Position, PositionRange
     from .priors.experiment import Priors
     from .sizes.experiment import Sizes
@@ -25,8 +26,8 @@ def experiments() -> dict[str, type]:
     from .waves.experiment import Waves
 
     found = (
-        Position, PositionRange, Frequencies, Periods, Sizes, Spirals, Synthetic, PhysioNet, Pendulum, UEA, ELAsTiCC,
-        Folding, LightCurves, TinyImageNet, ESC50, Speed, Priors, Waves,
+        Position, PositionRange, Frequencies, Periods, Sizes, Spirals, Synthetic, PhysioNet, Mortality, Pendulum, UEA,
+        ELAsTiCC, Folding, LightCurves, TinyImageNet, ESC50, Speed, Priors, Waves,
     )
     return {cls.name: cls for cls in sorted(found, key=lambda cls: (cls.chapter, cls.name))}
 

@@ -31,7 +31,7 @@ class Task:
     chapter: str
     who: str = "RoMAE"
     full: Setting
-    nothing: str | Setting  # a metric of the same runs, or runs of their own
+    nothing: str | float | Setting  # a metric of the same runs, a number, or runs of their own
     less: dict[str, Setting] = field(default_factory=dict)  # by LESS
 
 
@@ -56,6 +56,15 @@ def _trees(dataset: str) -> Task:
         name=dataset, metric="accuracy_trees", chapter="09_uea", who="boosted trees", nothing="accuracy_majority",
         full=Setting("uea", "best", "accuracy_trees", where),
         less={"times": Setting("uea", "best", "accuracy_times", where)},
+    )
+
+
+def _mortality(who: str, method: str) -> Task:
+    """Deaths in hospital; a coin ranks half of the pairs rightly."""
+    return Task(
+        name="PhysioNet deaths", chapter="07_physionet", who=who, nothing=0.5,
+        **_of("mortality", "best", "auroc", {} if method == "romae" else {"method": method},
+              {one: {"information": one} for one in ("ranks", "shuffled", "times")}),
     )
 
 
@@ -102,6 +111,7 @@ TASKS = (
     _trees("LSST"), _trees("Epilepsy"),
     *_survey("EROS-1", "eros1", "official"), *_survey("ASAS", "asas", "folds"),
     *_survey("SPCC", "spcc", "random"), *_survey("MALLORN", "mallorn", "folds"),
+    _mortality("RoMAE", "romae"), _mortality("boosted trees", "trees"),
 )
 
 
@@ -126,8 +136,10 @@ def share(runs: Runs, task: Task, less: str) -> Summary | None:
     return summarise(left) if left else None
 
 
-def knowing_nothing(runs: Runs, nothing: str | Setting, found: Iterable[Record]) -> dict[int, float]:
-    """By seed, what somebody scores who knows nothing: a metric of the runs found, or runs of their own."""
+def knowing_nothing(runs: Runs, nothing: str | float | Setting, found: Iterable[Record]) -> dict[int, float]:
+    """By seed, what somebody scores who knows nothing: a metric of the runs found, a number, or runs of their own."""
+    if isinstance(nothing, float):
+        return {run.seed: nothing for run in found}
     if isinstance(nothing, str):
         return {run.seed: run.metrics[nothing] for run in found}
     return {run.seed: run.metrics[nothing.metric] for run in of_setting(runs, nothing)}
