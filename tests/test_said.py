@@ -312,8 +312,9 @@ SAID = {
             lambda: left("mixed sines")[0] < 0.1,
         "On the series of {doc}`chapter 06 </notebooks/06_synthetic>` they cost a tenth":
             lambda: 0.85 < left("synthetic series")[0] < 0.95,
-        "the unit makes no difference that three runs could show":
-            lambda: all(p.left.low <= 1 <= p.left.high for name in ("SPCC", "ASAS") for p in units.curves()[name]),
+        "it costs a twentieth at most, over four powers of ten": lambda: all(
+            min(left(name)) > 0.945 and (points := units.curves()[name])[-1].gap > 1e4 * points[0].gap
+            for name in ("SPCC", "ASAS")),
         "On the sines it grew to between 2 and 13 in three runs": lambda: len(
             grown := values("frequencies small learnt_factor learn_unit=True")) == 3
             and (round(min(grown)), round(max(grown))) == (2, 13),
@@ -421,20 +422,17 @@ SAID = {
         "One pass over all takes RoMAE where the labelled curves alone take it.": lambda: all(
             no_difference(f"{CURVES} {metric} {BRIGHT} pretrain_epochs=1 | pretrain_epochs=12 pretrain_on=labelled")
             for metric in ("f1_macro", "accuracy")),
-        "Twelve passes make it best on the held-back bright ones, and on the others fifteen points worse.": lambda: all(
-            held_back("") > held_back(first) + 0.02 for first in (*SHORT, "pretrain_epochs=0"))
+        "Twelve passes make it best on the held-back bright ones, and on the others more than ten points worse.":
+            lambda: all(held_back("") > held_back(first) + 0.02 for first in (*SHORT, "pretrain_epochs=0"))
             and change(f"{CURVES} accuracy {BRIGHT} | pretrain_on=labelled").low > 0
-            and all(round(100 * (mean(f"{CURVES} accuracy {BRIGHT} {first}") - mean(f"{CURVES} accuracy {BRIGHT}")))
-                    == 15 for first in SHORT[::2]),
+            and all(mean(f"{CURVES} accuracy {BRIGHT} {first}") - mean(f"{CURVES} accuracy {BRIGHT}") > 0.1
+                    for first in SHORT),
         "below RoMAE after a short look": lambda: all(
             mean(f"{CURVES} accuracy {BRIGHT} {first}") > mean(f"{CURVES} accuracy method=trees {BRIGHT}") + 0.05
             for first in SHORT),
-        "their average precision is 0.76, RoMAE's 0.69 at most": lambda: (
-            round(mean(f"{CURVES} average_precision_ia method=trees {BRIGHT}"), 2),
-            round(max(mean(f"{CURVES} average_precision_ia {BRIGHT} {first}") for first in (*SHORT, "")), 2),
-        ) == (0.76, 0.69),
-        "And by macro F1 the runs do not decide": lambda: all(
-            no_difference(f"{CURVES} f1_macro {BRIGHT} method=trees | method=romae {first}") for first in SHORT),
+        "By macro F1, and by how well type Ia is ranked, the runs do not decide.": lambda: all(
+            no_difference(f"{CURVES} {metric} {BRIGHT} method=trees | method=romae {first}")
+            for metric in ("f1_macro", "average_precision_ia") for first in SHORT),
         "none here has a better mean": lambda: all(
             summary.mean <= methods["trees"][count].mean
             for methods in chapter_10.few().values() for name, by in methods.items() for count, summary in by.items()
@@ -446,7 +444,10 @@ SAID = {
             change(f"{CURVES} f1_macro method=trees {where} labels={count} | {frozen}").high < 0
             for where, frozen, least in ((EROS, FROZEN_STARS, 1000), (SPCC, FROZEN_SUPERNOVAE, 300))
             for count in COUNTS if count is None or count >= least),
-        "On EROS-1 the frozen encoder is ahead of MiniRocket, but so is one that was never trained": lambda: all(
+        "On EROS-1 fine-tuning is level with the frozen encoder.": lambda: all(
+            no_difference(f"{CURVES} f1_macro period=True {EROS} labels={count} | method=frozen")
+            for count in COUNTS if count),
+        "That is ahead of MiniRocket, but so is one that was never trained": lambda: all(
             change(f"{CURVES} f1_macro method=minirocket {EROS} labels={count} | {FROZEN_STARS} {trained}").low > 0
             for count in COUNTS for trained in ("", "pretrain_epochs=0")),
         "On SPCC RoMAE fine-tuned is level with MiniRocket from a hundred labels on": lambda: all(

@@ -14,14 +14,15 @@ def save(root, sweep, factor, error, seed, grown=None):
 
 def test_skill_is_what_lies_below_knowing_nothing_over_that_of_the_best_unit(tmp_path):
     sines = next(sweep for sweep in SWEEPS if sweep.name == "mixed sines")
-    for factor, error in ((1.0, 0.9), (99.0, 0.2), (300.0, 0.6)):  # skills 0.1, 0.8 and 0.4
-        for seed in range(3):
-            save(tmp_path, sines, factor, error + 0.01 * (seed - 1), seed)
+    for factor, skill in ((1.0, 0.1), (99.0, 0.8), (300.0, 0.4)):
+        for seed in range(3):  # which differ, in all units alike
+            save(tmp_path, sines, factor, 1 - skill * (0.5 + 0.3 * seed), seed)
     found = curves(tmp_path)
     assert found.keys() == {"mixed sines"}
     assert [point.gap for point in found["mixed sines"]] == pytest.approx([1 / 99, 1.0, 300 / 99])
     assert [point.left.mean for point in found["mixed sines"]] == pytest.approx([0.125, 1.0, 0.5])
     assert all(point.left.n == 3 for point in found["mixed sines"])
+    assert all(point.left.low == pytest.approx(point.left.high) for point in found["mixed sines"])  # seed by seed
 
 
 def test_one_unit_makes_no_curve(tmp_path):

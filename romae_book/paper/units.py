@@ -81,9 +81,9 @@ def curves(root: Path | None = None) -> dict[str, list[Point]]:
 
 
 def of_sweep(runs: Runs, sweep: Sweep) -> list[Point]:
-    """By factor; skill over the best unit's mean skill, over the seeds of each unit."""
+    """By factor; skill over that of the best unit, seed by seed, since folds differ more than units do."""
     skill = _skills(runs, sweep)
-    return [Point(sweep.gap * f, _share(values, skill)) for f, values in skill.items()]
+    return [Point(sweep.gap * f, _share(by_seed, skill)) for f, by_seed in skill.items()]
 
 
 def learnt(root: Path | None = None) -> dict[str, list[Learnt]]:
@@ -99,20 +99,20 @@ def learnt(root: Path | None = None) -> dict[str, list[Learnt]]:
     return found
 
 
-def _share(values: list[float], skill: dict[float, list[float]]) -> Summary:
-    """Of the best unit's mean skill."""
-    best = max(summarise(of_unit).mean for of_unit in skill.values())
-    return summarise([value / best for value in values])
+def _share(by_seed: dict[int, float], skill: dict[float, dict[int, float]]) -> Summary:
+    """Of the skill of the unit that is best in the mean, over the seeds that both have."""
+    best = max(skill.values(), key=lambda of_unit: np.mean(list(of_unit.values())))
+    return summarise([by_seed[seed] / best[seed] for seed in sorted(by_seed.keys() & best.keys())])
 
 
-def _skills(runs: Runs, sweep: Sweep) -> dict[float, list[float]]:
+def _skills(runs: Runs, sweep: Sweep) -> dict[float, dict[int, float]]:
     """By factor, of those that were run, what each seed scores above nothing."""
     found = {factor: _above(runs, sweep, of_setting(runs, sweep.at(factor))) for factor in sweep.factors}
-    return {factor: values for factor, values in found.items() if values}
+    return {factor: by_seed for factor, by_seed in found.items() if by_seed}
 
 
-def _above(runs: Runs, sweep: Sweep, found: Runs) -> list[float]:
+def _above(runs: Runs, sweep: Sweep, found: Runs) -> dict[int, float]:
     """What each seed scores above nothing: positive for errors as for scores."""
     nothing = knowing_nothing(runs, sweep.nothing, found)
     sign = -1 if isinstance(sweep.nothing, str) else 1  # sets with a metric of their own for it are scored by errors
-    return [sign * (run.metrics[sweep.metric] - nothing[run.seed]) for run in found if run.seed in nothing]
+    return {run.seed: sign * (run.metrics[sweep.metric] - nothing[run.seed]) for run in found if run.seed in nothing}

@@ -85,15 +85,16 @@ def scores(surveys: Mapping[str, Mapping[str, Any]]) -> Figure:
 
 @figures.style()
 def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure:
-    """Macro F1 against the number of labels, a panel a survey and a line a method, with intervals.
+    """Macro F1 against the number of labels, a panel a survey, one below the other so that a phone shows them, and a
+    line a method, with intervals.
 
     surveys: a Summary by title, then by MARKS, then by count; None is all labels, and lies apart.
     """
     counts = sorted({n for methods in surveys.values() for by in methods.values() for n in by if n})
     apart = counts[-1] * 4
-    fig, axes = plt.subplots(1, len(surveys), figsize=(8.4, 3.9), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(len(surveys), 1, figsize=(5.2, 2.9 * len(surveys) + 1.1), sharey=True, squeeze=False)
     drawn = {}
-    for ax, (survey, methods) in zip(axes[0], surveys.items(), strict=True):
+    for ax, (survey, methods) in zip(axes[:, 0], surveys.items(), strict=True):
         for name, by in methods.items():
             words, colour, mark, filled = MARKS[name]
             look = dict(color=figures.COLOURS[colour], marker=mark, ms=6, mew=1.4, mfc=None if filled else "none")
@@ -104,11 +105,12 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
                              for end in [getattr(one, side)]] for side in ("low", "high")]
                     ax.vlines(x, *ends, color=look["color"], lw=3.5, alpha=0.3)
                     drawn[name], = ax.plot(x, [one.mean for one in found], ls=style, lw=1.5, **look)
-        ax.set(title=survey, xscale="log", xlabel="labels in all")
+        ax.set(title=survey, xscale="log", ylabel="macro F1")
         ax.set_xticks([*counts, apart], [*map(str, counts), "all"])
         ax.minorticks_off()
     means = [one.mean for methods in surveys.values() for by in methods.values() for one in by.values()]
-    axes[0, 0].set(ylabel="macro F1", ylim=(min(means) - 0.07, max(means) + 0.07))  # of few draws intervals are long
+    axes[0, 0].set(ylim=(min(means) - 0.07, max(means) + 0.07))  # of few draws intervals are long
+    axes[-1, 0].set(xlabel="labels in all")
     fig.legend([drawn[name] for name in MARKS if name in drawn], [MARKS[name][0] for name in MARKS if name in drawn],
                loc="outside lower center", ncols=2, fontsize=8.5)
     return fig
@@ -116,9 +118,9 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
 
 @figures.style()
 def biased(found: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Accuracy on SPCC with intervals, a row for what RoMAE saw first: a panel for the challenge's labels and one for
-    labels at random. found: a Summary by row, then by "others", "held back" or "random"."""
-    fig, axes = plt.subplots(1, 2, figsize=(8.4, 0.42 * len(found) + 1.5), sharey=True)
+    """Accuracy on SPCC with intervals, a row for what RoMAE saw first: above by the challenge's labels, below by labels
+    at random. found: a Summary by row, then by "others", "held back" or "random"."""
+    fig, axes = plt.subplots(2, 1, figsize=(5.2, 0.84 * len(found) + 1.9), sharex=True)
     panels = (("the challenge's labels", ("held back", "others")), ("a thousand labels at random", ("random",)))
     words = {"others": "all others, mostly faint", "held back": "labelled ones held back, bright"}
     drawn = {}
@@ -131,9 +133,9 @@ def biased(found: Mapping[str, Mapping[str, Any]]) -> Figure:
                     ax.plot([score.low, score.high], [y, y], color=ink, ls="-", lw=3.5, alpha=0.35)
                 mark, = ax.plot(score.mean, y, "D" if trees else "s" if part == "held back" else "o", color=ink, ms=6.5)
                 drawn |= {} if trees else {part: mark}
-        ax.set(title=title, xlim=(0.5, 1), xticks=(0.6, 0.7, 0.8, 0.9), xlabel="accuracy")
-    axes[0].set_ylim(len(found) - 0.5, -0.5)
-    axes[0].set_yticks(range(len(found)), list(found))
+        ax.set(title=title, xlim=(0.5, 1), xticks=(0.6, 0.7, 0.8, 0.9), ylim=(len(found) - 0.5, -0.5))
+        ax.set_yticks(range(len(found)), list(found), fontsize=8.5)
+    axes[1].set_xlabel("accuracy")
     fig.legend([drawn[part] for part in words if part in drawn], [words[part] for part in words if part in drawn],
                loc="outside lower center", ncols=2, fontsize=8.5)
     return fig
