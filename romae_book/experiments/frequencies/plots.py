@@ -61,7 +61,7 @@ def live_run(history: Sequence[Mapping], live: Mapping[str, float], baselines: M
 @figures.style()
 def units(curves: Mapping[str, Sequence], learnt: Mapping[str, Sequence]) -> Figure:
     """Skill by unit, a line a set; arrows from where a learnt unit began to where it ended: of `paper.units`."""
-    fig, ax = plt.subplots(figsize=(5.2, 3.4))
+    fig, ax = plt.subplots(figsize=(4.9, 3.4))
     for (name, points), mark in zip(curves.items(), "osD^v", strict=False):
         gaps = [point.gap for point in points]
         line, = ax.plot(gaps, [point.left.mean for point in points], marker=mark, label=name)

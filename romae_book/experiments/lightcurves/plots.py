@@ -66,7 +66,7 @@ def answers(arrays: Mapping[str, Mapping[str, np.ndarray]], stars: Sequence[int]
 @figures.style()
 def scores(surveys: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Macro F1 of every method with its interval, a row a survey. surveys: a Summary by name, then by MARKS."""
-    fig, ax = plt.subplots(figsize=(5.2, 0.72 * len(surveys) + 1.9))
+    fig, ax = plt.subplots(figsize=(4.9, 0.72 * len(surveys) + 1.9))
     drawn = {}
     for y, (survey, methods) in enumerate(surveys.items()):
         ax.text(0, y - 0.36, survey, fontsize=9.5, va="center")
@@ -92,7 +92,7 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
     """
     counts = sorted({n for methods in surveys.values() for by in methods.values() for n in by if n})
     apart = counts[-1] * 4
-    fig, axes = plt.subplots(len(surveys), 1, figsize=(5.2, 2.9 * len(surveys) + 1.1), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(len(surveys), 1, figsize=(4.9, 2.9 * len(surveys) + 1.1), sharey=True, squeeze=False)
     drawn = {}
     for ax, (survey, methods) in zip(axes[:, 0], surveys.items(), strict=True):
         for name, by in methods.items():
@@ -120,7 +120,7 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
 def biased(found: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Accuracy on SPCC with intervals, a row for what RoMAE saw first: above by the challenge's labels, below by labels
     at random. found: a Summary by row, then by "others", "held back" or "random"."""
-    fig, axes = plt.subplots(2, 1, figsize=(5.2, 0.84 * len(found) + 1.9), sharex=True)
+    fig, axes = plt.subplots(2, 1, figsize=(4.9, 0.84 * len(found) + 1.9), sharex=True)
     panels = (("the challenge's labels", ("held back", "others")), ("a thousand labels at random", ("random",)))
     words = {"others": "all others, mostly faint", "held back": "labelled ones held back, bright"}
     drawn = {}
