@@ -383,8 +383,8 @@ SAID = {
             0.6 < part("ASAS", "shuffled", "boosted trees").mean < 0.72 and all(
                 part(name, "shuffled", "boosted trees").high < part("EROS-1", "shuffled", "boosted trees").low
                 for name in ("SPCC", "MALLORN"))),
-        "Who dies in intensive care they see as well without any order.": lambda: all(
-            part("PhysioNet deaths", less, "boosted trees").mean > 0.98 for less in ("ranks", "shuffled")),
+        "For deaths in intensive care neither costs them a twentieth.": lambda: all(
+            part("PhysioNet deaths", less, "boosted trees").mean > 0.95 for less in ("ranks", "shuffled")),
         "loses less than a tenth by shuffling on four of the five. On ASAS it loses nearly half.":
             lambda: [part(name, "shuffled").mean > 0.9 for name in (*SURVEYS, "PhysioNet deaths")]
             == [True, True, True, False, True] and 0.5 < part("ASAS", "shuffled").mean < 0.6,

@@ -45,10 +45,11 @@ def test_every_task_differs_from_its_full_runs_in_what_is_taken_away():
 
 def test_what_the_page_says(found):
     assert of(found, "synthetic series", "none").high < 0.5
-    assert of(found, "LSST", "none").low < 1 < of(found, "LSST", "none").high
+    for name in ("LSST", "Epilepsy"):
+        assert of(found, name, "none").low < 1 < of(found, name, "none").high
     assert of(found, "CharacterTrajectories", "none").low > 0.95
     added = [of(found, name, "added") for name in ("synthetic series", "pendulum", "CharacterTrajectories", "LSST")]
-    assert min(left.mean for left in added[:3]) > 0.95 and added[3].high < 1
+    assert min(left.mean for left in added[:3]) > 0.98 and added[3].high < 1
     assert of(found, "ASAS", "times", "boosted trees").low > 0.1
     assert of(found, "LSST", "times", "boosted trees").high < 0
     for survey, classes, least, most in (("SPCC", 3, -0.05, 0.05), ("MALLORN", 5, 0.15, 1)):  # above guessing by shares
