@@ -395,8 +395,9 @@ SAID = {
             lambda: abs(part("MALLORN", "times", "boosted trees").mean - 0.3) < 0.02 and all(
                 part(name, "times", "boosted trees").mean < 0.25 for name in SURVEYS if name != "MALLORN")
             and all(part(name, "times").mean < 0.01 for name in SURVEYS),
-        "On three rows of five times added as sines do about as well": lambda: sorted(
-            one.left.mean > 0.98 for one in times.shares() if one.less == "added") == [False, False, True, True, True],
+        "On four rows of five times added as sines do about as well as times that rotate. On LSST they lose a tenth.":
+            lambda: [s.task.name for s in times.shares() if s.less == "added" and s.left.mean < 0.95] == ["LSST"]
+            and 0.85 < part("LSST", "added").mean < 0.92 and part("LSST", "added").high < 1,
     },
     "notebooks/10_elasticc.ipynb": {
         "the trees reach a macro F1 of 0.88": lambda: round(mean(f"{CURVES} f1_macro method=trees {EROS}"), 2) == 0.88,
