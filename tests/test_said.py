@@ -383,9 +383,9 @@ SAID = {
             0.6 < part("ASAS", "shuffled", "boosted trees").mean < 0.72 and all(
                 part(name, "shuffled", "boosted trees").high < part("EROS-1", "shuffled", "boosted trees").low
                 for name in ("SPCC", "MALLORN"))),
-        "For deaths in intensive care neither costs them a twentieth.": lambda: all(
+        "For deaths in intensive care each costs the trees less than a twentieth.": lambda: all(
             part("PhysioNet deaths", less, "boosted trees").mean > 0.95 for less in ("ranks", "shuffled")),
-        "loses less than a tenth by shuffling on four of the five. On ASAS it loses nearly half.":
+        "loses less than a tenth on average by shuffling on four of the five. On ASAS it loses nearly half.":
             lambda: [part(name, "shuffled").mean > 0.9 for name in (*SURVEYS, "PhysioNet deaths")]
             == [True, True, True, False, True] and 0.5 < part("ASAS", "shuffled").mean < 0.6,
         "In intensive care that is most of the skill": lambda: all(
