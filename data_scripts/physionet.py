@@ -18,13 +18,13 @@ Writes nothing but in OUT, and the result only when it is whole. A second run do
 """
 
 import argparse
-import shutil
 import sys
 
 from _common import download, finished, options, succeeds  # first: it finds the package
 
 from romae_book.experiments.physionet import outcomes
 from romae_book.experiments.physionet.data import PREPARED, SETS, DataError, load, read
+from romae_lite.io import atomic_write
 
 HOME = "https://physionet.org/files/challenge-2012/1.0.0/"
 
@@ -64,8 +64,7 @@ def prepare_outcomes(chosen: argparse.Namespace) -> None:
     else:
         outcomes.load(chosen.source)  # before anything is written
         for name in outcomes.FILES:
-            if (chosen.source / name).resolve() != (chosen.out / name).resolve():
-                shutil.copyfile(chosen.source / name, chosen.out / name)
+            atomic_write(chosen.out / name, (chosen.source / name).read_bytes())
     found = outcomes.load(chosen.out)
     print(f"{chosen.out}: {len(found)} outcomes, {sum(found.values())} deaths")
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from romae_book.experiments.classification import auroc
 from romae_book.experiments.data import DataError, NotHere
 from romae_book.experiments.physionet import data as icu
 from romae_book.experiments.physionet import outcomes
-from romae_book.experiments.physionet.mortality import LESS, Mortality, auroc
+from romae_book.experiments.physionet.mortality import LESS, Mortality
 
 
 @pytest.fixture(scope="module")

@@ -379,8 +379,8 @@ TRUE = {
         turned_later < 1.01 * turned and added_later > 3 * added
     ),
     "unit": lambda series, sample, zero: series > 10 * sample and series > 0.85 * zero,
-    "few-labels": lambda pre, scratch, pre_30, scratch_30, trees: (
-        trees > pre > (scratch + trees) / 2 and abs(pre_30 - scratch_30) < 0.02
+    "few-labels": lambda pre, scratch, pre_30, scratch_30, trees, trees_30: (
+        trees > pre > (scratch + trees) / 2 and trees_30 > pre_30 and abs(pre_30 - scratch_30) < 0.02
     ),
     "any-number": lambda best, any_, few, many: any_ < 1.3 and few > 3 and many > 3,
     "blind": lambda equal, distinct, pinned: equal > 190 and distinct < 20 and pinned < 0.001,

@@ -313,7 +313,7 @@ SAID = {
             lambda: left("mixed sines")[0] < 0.1,
         "On the series of {doc}`chapter 06 </notebooks/06_synthetic>` they cost a tenth":
             lambda: 0.85 < left("synthetic series")[0] < 0.95,
-        "it costs a twentieth at most, over four powers of ten": lambda: all(
+        "the unit costs a twentieth on average at most, over four powers of ten": lambda: all(
             min(left(name)) > 0.945 and (points := units.curves()[name])[-1].gap > 1e4 * points[0].gap
             for name in ("SPCC", "ASAS")),
         "On the sines it grew to between 2 and 13 in three runs": lambda: len(

@@ -25,6 +25,14 @@ def test_skill_is_what_lies_below_knowing_nothing_over_that_of_the_best_unit(tmp
     assert all(point.left.low == pytest.approx(point.left.high) for point in found["mixed sines"])  # seed by seed
 
 
+def test_a_unit_without_a_seed_of_the_best_one_is_left_out(tmp_path):
+    for factor, error, seed in ((99.0, 0.2, 0), (1.0, 0.9, 1), (300.0, 0.6, 0)):
+        save(tmp_path, SWEEPS[0], factor, error, seed)
+    save(tmp_path, SWEEPS[0], 1.0, 0.6, 0, grown=2.0)
+    assert [point.gap for point in curves(tmp_path)[SWEEPS[0].name]] == pytest.approx([1.0, 300 / 99])
+    assert learnt(tmp_path) == {}
+
+
 def test_one_unit_makes_no_curve(tmp_path):
     save(tmp_path, SWEEPS[0], 99.0, 0.2, 0)
     assert curves(tmp_path) == {}

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from romae_lite.batching import trim
+from romae_lite.batching import by_length, trim
 from romae_lite.masking import hide
 from romae_lite.model import (
     INITS,
@@ -226,3 +226,56 @@ class Classification(Masked):
         label = data.test.aux["label"].long().cpu()
         confusion = self.confusion(self.logits(model, data.test), label).numpy().astype(np.int32)
         return super().arrays(model, data) | {"confusion": confusion}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contested(Classification):
+    """A classification whose answers may come from another method as well (`Answers`). RoMAE's rare classes weigh more,
+    and samples of like length make a step."""
+
+    def class_weights(self, train: Tokens) -> Tensor:
+        """(K,) roots of shares, inverted, 1 in the mean over samples."""
+        share = torch.bincount(train.aux["label"].long(), minlength=self.classes).clamp(min=1) / len(train)
+        weights = share**-0.5
+        return (weights / (share * weights).sum()).float()
+
+    def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:
+        return by_length(train.real.sum(1), batch, generator)
+
+    def logits(self, model: nn.Module, tokens: Tokens, **options) -> Tensor:
+        return model.logits if isinstance(model, Answers) else super().logits(model, tokens, **options)
+
+
+class Answers(nn.Module):
+    """What another method says of the test set, in the place of a model. p: probabilities (n, K)."""
+
+    def __init__(self, p: np.ndarray):
+        super().__init__()
+        self.register_buffer("logits", torch.from_numpy(p).float().clamp(min=1e-6).log())
+
+
+def stratified(label: np.ndarray, parts: int, rng: np.random.Generator) -> np.ndarray:
+    """Which of so many parts each case belongs to, (n,): every class is dealt out evenly, in random order, the next
+    class from where the last one ended."""
+    order = rng.permutation(len(label))
+    order = order[np.argsort(label[order], kind="stable")]
+    out = np.empty(len(label), int)
+    out[order] = np.arange(len(label)) % parts
+    return out
+
+
+def average_precision(truth: np.ndarray, score: np.ndarray) -> float:
+    """Mean of the precision at every sample of the class, samples in order of their score; 0 without such samples."""
+    order = np.argsort(-score, kind="stable")
+    hit = truth[order]
+    precision = np.cumsum(hit) / np.arange(1, len(hit) + 1)
+    return float(precision[hit].mean()) if hit.any() else 0.0
+
+
+def auroc(truth: np.ndarray, score: np.ndarray) -> float:
+    """Area under the ROC curve: the share of pairs, one true and one not, in which the true one scores higher; ties
+    count half. 0.5 where there are no pairs."""
+    from scipy.stats import mannwhitneyu  # slow to import
+
+    pairs = int(truth.sum()) * int((~truth).sum())
+    return float(mannwhitneyu(score[truth], score[~truth]).statistic / pairs) if pairs else 0.5

@@ -83,7 +83,7 @@ def curves(root: Path | None = None) -> dict[str, list[Point]]:
 def of_sweep(runs: Runs, sweep: Sweep) -> list[Point]:
     """By factor; skill over that of the best unit, seed by seed, since folds differ more than units do."""
     skill = _skills(runs, sweep)
-    return [Point(sweep.gap * f, _share(by_seed, skill)) for f, by_seed in skill.items()]
+    return [Point(sweep.gap * f, left) for f, by_seed in skill.items() if (left := _share(by_seed, skill))]
 
 
 def learnt(root: Path | None = None) -> dict[str, list[Learnt]]:
@@ -91,18 +91,20 @@ def learnt(root: Path | None = None) -> dict[str, list[Learnt]]:
     runs, found = Runs.load(root), {}
     for sweep in SWEEPS:
         skill = _skills(runs, sweep)
-        for factor in skill:
+        for factor in [factor for factor, by_seed in skill.items() if _share(by_seed, skill)]:
             if own := sweep.learns and of_setting(runs, sweep.at(factor, learn_unit=True)):
                 grown = math.exp(np.mean([math.log(run.metrics["learnt_factor"]) for run in own]))
-                begun, share = sweep.gap * factor, _share(_above(runs, sweep, own), skill)
-                found.setdefault(sweep.name, []).append(Learnt(begun, begun * grown, share))
+                if share := _share(_above(runs, sweep, own), skill):
+                    begun = sweep.gap * factor
+                    found.setdefault(sweep.name, []).append(Learnt(begun, begun * grown, share))
     return found
 
 
-def _share(by_seed: dict[int, float], skill: dict[float, dict[int, float]]) -> Summary:
-    """Of the skill of the unit that is best in the mean, over the seeds that both have."""
+def _share(by_seed: dict[int, float], skill: dict[float, dict[int, float]]) -> Summary | None:
+    """Of the skill of the unit that is best in the mean, over the seeds that both have; None without any."""
     best = max(skill.values(), key=lambda of_unit: np.mean(list(of_unit.values())))
-    return summarise([by_seed[seed] / best[seed] for seed in sorted(by_seed.keys() & best.keys())])
+    left = [by_seed[seed] / best[seed] for seed in sorted(by_seed.keys() & best.keys())]
+    return summarise(left) if left else None
 
 
 def _skills(runs: Runs, sweep: Sweep) -> dict[float, dict[int, float]]:

@@ -16,14 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from romae_lite.batching import by_length, trim
+from romae_lite.batching import trim
 from romae_lite.masking import hide, take
 from romae_lite.model import Encoder, RoMAE, masked_loss
 from romae_lite.tokens import Tokens, collate
 from romae_lite.training import NUMERICS, Recipe, seeded_build
 
 from ..base import Splits, numpy_rng, setting
-from ..classification import Classification
+from ..classification import Answers, Classification, Contested, average_precision, stratified
 from ..data import data_root
 from . import data as surveys
 from . import features, rivals
@@ -56,7 +56,7 @@ def recurrent(ours: dict) -> dict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LightCurves(Classification):
+class LightCurves(Contested):
     """Classifying measured light curves (chapter 10). The defaults are our settings; the paper has no such table.
 
     The settings are those of a trial elsewhere, not of the test sets: standardised tokens, points thinned anew at every
@@ -176,14 +176,10 @@ class LightCurves(Classification):
     def _folds(self, curves: Curves, group: np.ndarray | None) -> np.ndarray:
         """(n,) which of five folds, the same for all seeds: whole groups, or every class dealt out evenly."""
         rng = numpy_rng(0, 13)
-        if group is not None:
-            names = rng.permutation(np.unique(group))
-            return np.array([np.flatnonzero(names == g)[0] % FOLDS for g in group])
-        order = rng.permutation(len(curves))
-        order = order[np.argsort(curves.label[order], kind="stable")]
-        out = np.empty(len(curves), int)
-        out[order] = np.arange(len(curves)) % FOLDS
-        return out
+        if group is None:
+            return stratified(curves.label, FOLDS, rng)
+        names = rng.permutation(np.unique(group))
+        return np.array([np.flatnonzero(names == g)[0] % FOLDS for g in group])
 
     def _balanced(self, label: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """`labels` objects, of every class as many as the others where it has them."""
@@ -321,19 +317,7 @@ class LightCurves(Classification):
     def loss(self, model, batch, generator, weights=None) -> Tensor:
         return super().loss(model, self.thinned(batch, generator), generator, weights)
 
-    def class_weights(self, train: Tokens) -> Tensor:
-        """(K,) roots of shares, inverted, 1 in the mean over samples."""
-        share = torch.bincount(train.aux["label"].long(), minlength=self.classes).clamp(min=1) / len(train)
-        weights = share**-0.5
-        return (weights / (share * weights).sum()).float()
-
-    def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:
-        return by_length(train.real.sum(1), batch, generator)
-
     # Metrics --------------------------------------------------------------------------------------------------------
-
-    def logits(self, model: nn.Module, tokens: Tokens, **options) -> Tensor:
-        return model.logits if isinstance(model, Answers) else super().logits(model, tokens, **options)
 
     def validate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """Of up to a thousand objects, with few labels of fewer: a curve to look at, which chooses nothing."""
@@ -364,14 +348,6 @@ class LightCurves(Classification):
         }
 
 
-class Answers(nn.Module):
-    """What another method says of the test set, in the place of a model. p: probabilities (n, K)."""
-
-    def __init__(self, p: np.ndarray):
-        super().__init__()
-        self.register_buffer("logits", torch.from_numpy(p).float().clamp(min=1e-6).log())
-
-
 @torch.no_grad()
 def encoded(encoder: Encoder, tokens: Tokens, batch: int = 128) -> np.ndarray:
     """(n, 2 E) float32: of every object the mean of its encoded tokens, and [CLS] beside it."""
@@ -390,14 +366,6 @@ def deviation_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Te
     weight = 1 / (0.15 + (2 * target[..., 1]).exp())  # (B, M)
     square = (prediction[..., 0] - target[..., 0]) ** 2 * weight
     return square.mean() if pad is None else (square * ~pad).sum() / (~pad).sum()  # no index: a GPU would be waited for
-
-
-def average_precision(truth: np.ndarray, score: np.ndarray) -> float:
-    """Mean of the precision at every sample of the class, samples in order of their score; 0 without such samples."""
-    order = np.argsort(-score, kind="stable")
-    hit = truth[order]
-    precision = np.cumsum(hit) / np.arange(1, len(hit) + 1)
-    return float(precision[hit].mean()) if hit.any() else 0.0
 
 
 @lru_cache(maxsize=2)

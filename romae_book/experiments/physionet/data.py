@@ -92,6 +92,11 @@ class Records:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def patient(self) -> np.ndarray:
+        """Of every value, the number of its record."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
     def fingerprint(self) -> str:
         """SHA-256 over the records in order of their ids: independent of archives, file order and machine."""
         digest = hashlib.sha256()
@@ -307,9 +312,8 @@ def usable(records: Records, series: bool = False) -> np.ndarray:
     """Indices of the records with values at two different minutes at least: one to show, one to hide.
 
     series: count the minutes of the series alone, not that of the descriptors."""
-    sample = np.repeat(np.arange(len(records.ids)), np.diff(records.start))
     counted = records.channel >= len(DESCRIPTORS) if series else slice(None)
-    minutes = np.unique(sample[counted] * (HORIZON + 1) + records.minute[counted])
+    minutes = np.unique(records.patient[counted] * (HORIZON + 1) + records.minute[counted])
     rows = np.bincount(minutes // (HORIZON + 1), minlength=len(records.ids))
     return np.flatnonzero(rows >= 2)
 

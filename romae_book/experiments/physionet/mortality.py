@@ -11,14 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from romae_lite.batching import by_length, trim
+from romae_lite.batching import trim
 from romae_lite.masking import hide, split, take
 from romae_lite.tokens import Tokens
 
 from ..base import Splits, numpy_rng, setting
-from ..classification import Classification
+from ..classification import Answers, Contested, auroc, average_precision, stratified
 from ..lightcurves import rivals
-from ..lightcurves.experiment import Answers, average_precision
 from . import data as icu
 from . import outcomes
 from .data import CHANNELS, Records
@@ -30,7 +29,7 @@ LESS = ("ranks", "shuffled", "times")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mortality(Classification):
+class Mortality(Contested):
     """Deaths in hospital among the patients of set A of PhysioNet 2012. Our settings; the paper has no such table."""
 
     name = "mortality"
@@ -38,7 +37,6 @@ class Mortality(Classification):
     patch = 2 * len(CHANNELS)  # of a token the value in its channel's place, and which channel it is
     classes = 2
     tiers = {"best": "own", "quick": "smoke"}
-    variants = frozenset({"method", "information"})
     campaign = tuple(
         ("best", 5, {"method": method} | ({} if information == "all" else {"information": information}))
         for method in ("trees", "romae") for information in ("all", *LESS)
@@ -68,7 +66,7 @@ class Mortality(Classification):
     lr: float = setting(0.032, "peak learning rate", low=1e-12, high=10)
     batch: int = setting(64, "patients per step", low=1)
     epochs: int = setting(8, "passes over the training set", low=1)
-    pretrain_epochs: int = setting(0, "passes over the training set before fine-tuning; 0: none", low=0)
+    pretrain_epochs: int = setting(0, "passes before fine-tuning: none, RoMAE learns from nothing here", low=0, high=0)
 
     @classmethod
     def best(cls) -> "Mortality":
@@ -85,27 +83,19 @@ class Mortality(Classification):
         """Records without the values that no living adult shows (D21), and who died, (R,) bool."""
         if self.source == "simulated":
             records = icu.simulated(self.patients or 200, numpy_rng(0))
-            lactate = [records.value[self._of(records, i, "Lactate")].sum() for i in range(len(records))]
-            return records, np.array(lactate) > np.quantile(lactate, 0.7)
+            lactate = records.value * (records.channel == CHANNELS.index("Lactate"))
+            lactate = np.bincount(records.patient, lactate, len(records))
+            return records, lactate > np.quantile(lactate, 0.7)
         found, died = icu.load(), outcomes.load()
         first = list(died)[: outcomes.SUMS[0][0]]  # set A
         usable = np.intersect1d(icu.usable(found), np.flatnonzero(np.isin(found.ids, first)))
         records = outcomes.chosen(icu.without_outliers(found), usable[: self.patients])
         return records, np.array([died[int(i)] for i in records.ids])
 
-    @staticmethod
-    def _of(records: Records, i: int, channel: str) -> np.ndarray:
-        """Of a record, the rows of a channel."""
-        rows = np.arange(*records.start[[i, i + 1]])
-        return rows[records.channel[rows] == CHANNELS.index(channel)]
-
     def rows(self, died: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Patients to train, validate and test on: a fifth to test, the fold is the seed's; a fifth of the others to
         validate; of each outcome its share."""
-        fold = np.empty(len(died), int)
-        order = numpy_rng(0, 13).permutation(len(died))
-        order = order[np.argsort(died[order], kind="stable")]
-        fold[order] = np.arange(len(died)) % FOLDS
+        fold = stratified(died, FOLDS, numpy_rng(0, 13))
         train, test = np.flatnonzero(fold != seed % FOLDS), np.flatnonzero(fold == seed % FOLDS)
         held = rivals.hold_out(died[train].astype(int), seed, None)
         return train[~held], train[held], test
@@ -131,9 +121,6 @@ class Mortality(Classification):
         )
 
     # Training -------------------------------------------------------------------------------------------------------
-
-    def training_set(self) -> int | None:
-        return None  # a few patients have nothing to show, and a fifth of each outcome is rounded
 
     def build(self, seed: int) -> nn.Module:
         return super().build(seed) if self.method == "romae" else Answers(np.zeros((1, 2)))
@@ -171,19 +158,7 @@ class Mortality(Classification):
                          pad=kept.visible_pad, aux=batch.aux)
         return super().loss(model, thinned, generator, weights)
 
-    def class_weights(self, train: Tokens) -> Tensor:
-        """(2,) roots of shares, inverted, 1 in the mean over patients."""
-        share = torch.bincount(train.aux["label"].long(), minlength=2).clamp(min=1) / len(train)
-        weights = share**-0.5
-        return (weights / (share * weights).sum()).float()
-
-    def order(self, train: Tokens, batch: int, generator: torch.Generator) -> Tensor:
-        return by_length(train.real.sum(1), batch, generator)
-
     # Metrics --------------------------------------------------------------------------------------------------------
-
-    def logits(self, model: nn.Module, tokens: Tokens, **options) -> Tensor:
-        return model.logits if isinstance(model, Answers) else super().logits(model, tokens, **options)
 
     def validate(self, model: nn.Module, tokens: Tokens) -> dict[str, float]:
         """Of two hundred patients: a curve to look at, which chooses nothing."""
@@ -194,12 +169,3 @@ class Mortality(Classification):
         found = {"auroc": auroc(died, score), "average_precision": average_precision(died, score)}
         return found | super().score(logits, label)
 
-
-def auroc(truth: np.ndarray, score: np.ndarray) -> float:
-    """Share of pairs, one true and one not, in which the true one scores higher; ties count half. 0.5 where there are
-    no pairs."""
-    from scipy.stats import rankdata
-
-    true = int(truth.sum())
-    pairs = true * (len(truth) - true)
-    return float((rankdata(score)[truth].sum() - true * (true + 1) / 2) / pairs) if pairs else 0.5

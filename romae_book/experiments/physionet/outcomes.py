@@ -67,14 +67,13 @@ def informed(records: Records, information: str, rng: np.random.Generator) -> Re
         return records
     if information == "times":
         return replace(records, value=np.zeros_like(records.value))
-    patient = np.repeat(np.arange(len(records)), np.diff(records.start))
     if information == "ranks":
-        minute = np.unique(patient * (HORIZON + 1) + records.minute, return_inverse=True)[1]
+        minute = np.unique(records.patient * (HORIZON + 1) + records.minute, return_inverse=True)[1]
         first = np.minimum.reduceat(minute, records.start[:-1])
         last = np.maximum.reduceat(minute, records.start[:-1])
-        spread = (minute - first[patient]) / np.maximum(last - first, 1)[patient]
+        spread = (minute - first[records.patient]) / np.maximum(last - first, 1)[records.patient]
         return replace(records, minute=(spread * HORIZON).round().astype(np.int16))
-    key = patient * len(CHANNELS) + records.channel
+    key = records.patient * len(CHANNELS) + records.channel
     value = np.empty_like(records.value)
     value[np.argsort(key, kind="stable")] = records.value[np.lexsort((rng.random(len(key)), key))]
     return replace(records, value=value)
@@ -84,8 +83,7 @@ def summaries(records: Records, values: bool = True) -> np.ndarray:
     """(R, 41 F) float64, what boosted trees are given: of every channel how often it was measured, first and last
     minute and the longest gap; with `values` also mean, deviation, least, largest, first and last value, and the slope.
     NaN where a channel was not measured."""
-    patient = np.repeat(np.arange(len(records)), np.diff(records.start))
-    key = patient * len(CHANNELS) + records.channel
+    key = records.patient * len(CHANNELS) + records.channel
     order = np.lexsort((records.minute, key))
     key, minute, value = key[order], records.minute[order].astype(float), records.value[order].astype(float)
     first = np.flatnonzero(np.diff(key, prepend=-1))

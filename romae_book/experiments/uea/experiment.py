@@ -17,7 +17,7 @@ from romae_lite.tokens import Tokens
 from romae_lite.training import fork_rng, mix_seed, seeded
 
 from ..base import Splits, numpy_rng, setting
-from ..classification import Classification
+from ..classification import Classification, stratified
 from . import data as archive
 from . import rivals as predictors
 from .arrays import compared, recorded
@@ -280,16 +280,6 @@ class UEA(Classification):
 
     def compared(self, data: Splits) -> dict[str, np.ndarray]:
         return compared(self, data)
-
-
-def stratified(label: np.ndarray, parts: int, rng: np.random.Generator) -> np.ndarray:
-    """Which of so many parts each case belongs to, (n,): every class is dealt out evenly, in random order, the next
-    class from where the last one ended."""
-    order = rng.permutation(len(label))
-    order = order[np.argsort(label[order], kind="stable")]
-    out = np.empty(len(label), int)
-    out[order] = np.arange(len(label)) % parts
-    return out
 
 
 def thinned(tokens: Tokens, share: float, seed: int) -> Tokens:
