@@ -37,6 +37,7 @@ class Mortality(Contested):
     patch = 2 * len(CHANNELS)  # of a token the value in its channel's place, and which channel it is
     classes = 2
     tiers = {"best": "own", "quick": "smoke"}
+    variants = frozenset({"method", "information"})
     campaign = tuple(
         ("best", 5, {"method": method} | ({} if information == "all" else {"information": information}))
         for method in ("trees", "romae") for information in ("all", *LESS)
