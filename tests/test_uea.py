@@ -496,6 +496,21 @@ def test_trees_get_values_and_times_apart(data):
     assert by_times < 0.6 < right
 
 
+def test_dealt_steps_are_the_same_in_another_order(data):
+    """Times and padding stay, a step's channels stay together, and of the eight statistics only the step to the next
+    value can change."""
+    found = predictors.dealt(data.test, np.random.default_rng(0))
+    assert torch.equal(found.positions, data.test.positions) and torch.equal(found.real, data.test.real)
+    for before, after, real in zip(data.test.values, found.values, data.test.real, strict=True):
+        assert sorted(before[real].tolist()) == sorted(after[real].tolist())
+        assert torch.equal(before[~real], after[~real])
+    assert not torch.equal(found.values, data.test.values)
+    channels = data.test.values.shape[2]
+    x, y = predictors.statistics(data.test), predictors.statistics(found)
+    np.testing.assert_allclose(y[:, :-channels], x[:, :-channels], atol=1e-12)
+    assert (y[:, -channels:] != x[:, -channels:]).any()
+
+
 def test_on_grid(data):
     """Exact at the steps there are, straight between them, level beyond them."""
     grid = predictors.on_grid(data.test, 100)
