@@ -45,8 +45,8 @@ def picture(found: list[Share]) -> figures.Picture:
         for i in (0, 100):
             ax.axvline(i, color=figures.INK, lw=0.9)
         ax.set_yticks([])
-        ax.set(ylim=(len(tasks) - 0.4, -0.9), xlim=(-28, 112))
-        ax.set_xlabel("per cent of the skill that is left", fontsize=9)
+        ax.set(ylim=(len(tasks) - 0.4, -0.9), xlim=(-28, 118))
+        ax.set_xlabel("per cent of the skill that is left (100: told all)", fontsize=9)
         fig.legend(fontsize=8, loc="outside lower left", handlelength=1.2)
         alt = "What is left of a model's skill: " + "; ".join(
             f"{one.task.name}, {one.task.who}, {LESS[one.less]}: {100 * one.left.mean:.0f} %" for one in found
