@@ -297,7 +297,7 @@ STATEMENTS = (
         "The authors' script prints 100 times the mean squared error. Printed that way ours is nearly the paper's "
         "number, so the unit of the table may be off by a factor of ten. Only the authors can say. With our own "
         "settings RoMAE is ahead of S5.",
-        aside="the table's unit is in doubt",
+        aside="the paper may print errors ten times too small",
     ),
     Statement(
         id="elasticc", part="irregular series", source="Section 5.4, Table 4", chapter="10_elasticc",
