@@ -503,9 +503,10 @@ SAID = {
             and abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
                     - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}") - 0.18) < 0.005
         ),
-        "took about twenty minutes of a core, one without three": lambda: all(
-            15 < run.wall_seconds / 60 < 25 for run in runs(f"{CURVES} f1_macro {SPCC}")) and all(
-            2 < run.wall_seconds / 60 < 4 for run in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")),
+        "took about twenty minutes of a core, one without three": lambda: [  # median: some runs shared their core
+            5 * round(np.median([run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC}")]) / 300),
+            round(np.median([run.wall_seconds for run in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")]) / 60),
+        ] == [20, 3],
         "on SPCC pre-training is worth seven points of accuracy; MiniRocket's macro F1 is near": lambda: abs(
             mean(f"{CURVES} accuracy {SPCC}") - mean(f"{CURVES} accuracy pretrain_epochs=0 {SPCC}") - 0.07) < 0.005
             and abs(mean(f"{CURVES} f1_macro method=minirocket {SPCC}") - mean(f"{CURVES} f1_macro {SPCC}")) < 0.05,
