@@ -14,7 +14,7 @@ import yaml
 from chapters import NOTEBOOKS, SMALL, copy_for_nbval, nbval
 from conftest import ROOT
 
-MACHINE = re.compile(r"(?<![\w.])(/home/|/root/|/Users/|/tmp/|/var/folders/|[A-Z]:\\\\?Users)|site-packages/")
+MACHINE = re.compile(r"(?<![\w.])(/(home|root|Users|tmp|var/folders)/|[A-Z]:\\\\?Users)|site-packages/")
 COLUMNS = 88  # of a box of code or of output on the page
 LESSONS = {"01_rope", "03_cls", "04_units"}  # of one idea in small steps
 EXPERIMENTS = sorted(name for name in NOTEBOOKS if 5 <= int(name[:2]) <= 13)

@@ -383,16 +383,16 @@ SAID = {
             0.6 < part("ASAS", "shuffled", "boosted trees").mean < 0.72 and all(
                 part(name, "shuffled", "boosted trees").high < part("EROS-1", "shuffled", "boosted trees").low
                 for name in ("SPCC", "MALLORN"))),
-        "each costs the trees less than a twentieth, and on the three UEA sets shuffling costs them less than a "
-        "thirtieth.": lambda: all(
+        "each costs the trees less than a twentieth. On the three UEA sets shuffling costs them less than a thirtieth":
+            lambda: all(
             part("PhysioNet deaths", less, "boosted trees").mean > 0.95 for less in ("ranks", "shuffled")) and all(
             part(name, "shuffled", "boosted trees").mean > 29 / 30
             for name in ("CharacterTrajectories", "LSST", "Epilepsy")),
-        "on the pendulum, where each picture shows its own angle, a sixth": lambda:
+        "On the pendulum it loses a sixth, as each picture shows its own angle.": lambda:
             abs(part("pendulum", "none").mean - 5 / 6) < 0.02,
         "trees that learn noise fall below nothing": lambda: part("LSST", "times", "boosted trees").high < 0,
-        "under a tenth on average for deaths and on three of the surveys. On ASAS it loses nearly half, by ranks as "
-        "well.":
+        "under a tenth on average for deaths and on three of the surveys. On ASAS it loses nearly half, and by "
+        "ranks as much.":
             lambda: [part(name, "shuffled").mean > 0.9 for name in (*SURVEYS, "PhysioNet deaths")]
             == [True, True, True, False, True] and all(
                 0.5 < part("ASAS", less).mean < 0.6 for less in ("shuffled", "ranks")),

@@ -91,8 +91,9 @@ def learnt(root: Path | None = None) -> dict[str, list[Learnt]]:
     runs, found = Runs.load(root), {}
     for sweep in SWEEPS:
         skill = _skills(runs, sweep)
-        for factor in [factor for factor, by_seed in skill.items() if _share(by_seed, skill)]:
-            if own := sweep.learns and of_setting(runs, sweep.at(factor, learn_unit=True)):
+        for factor, by_seed in skill.items():
+            own = sweep.learns and of_setting(runs, sweep.at(factor, learn_unit=True))
+            if own and _share(by_seed, skill):  # an arrow begins at a point of the curve
                 grown = math.exp(np.mean([math.log(run.metrics["learnt_factor"]) for run in own]))
                 if share := _share(_above(runs, sweep, own), skill):
                     begun = sweep.gap * factor

@@ -169,4 +169,3 @@ class Mortality(Contested):
         score, died = logits.softmax(1)[:, 1].double().numpy(), label.numpy() == 1
         found = {"auroc": auroc(died, score), "average_precision": average_precision(died, score)}
         return found | super().score(logits, label)
-

@@ -67,13 +67,14 @@ def informed(records: Records, information: str, rng: np.random.Generator) -> Re
         return records
     if information == "times":
         return replace(records, value=np.zeros_like(records.value))
+    patient = records.patient
     if information == "ranks":
-        minute = np.unique(records.patient * (HORIZON + 1) + records.minute, return_inverse=True)[1]
+        minute = np.unique(patient * (HORIZON + 1) + records.minute, return_inverse=True)[1]
         first = np.minimum.reduceat(minute, records.start[:-1])
         last = np.maximum.reduceat(minute, records.start[:-1])
-        spread = (minute - first[records.patient]) / np.maximum(last - first, 1)[records.patient]
+        spread = (minute - first[patient]) / np.maximum(last - first, 1)[patient]
         return replace(records, minute=(spread * HORIZON).round().astype(np.int16))
-    key = records.patient * len(CHANNELS) + records.channel
+    key = patient * len(CHANNELS) + records.channel
     value = np.empty_like(records.value)
     value[np.argsort(key, kind="stable")] = records.value[np.lexsort((rng.random(len(key)), key))]
     return replace(records, value=value)

@@ -258,7 +258,8 @@ class UEA(Classification):
         label = data.test.aux["label"].numpy()
         found = {"accuracy_majority": predictors.majority(data.train.aux["label"].numpy(), label)}
         raw = [replace(s, values=s.aux["raw"]) for s in (data.train, data.test)]
-        for name, package in [(one, "lightgbm") for one in ("trees", "shuffled", "times")] + [("minirocket", "aeon")]:
+        needs = {"trees": "lightgbm", "shuffled": "lightgbm", "times": "lightgbm", "minirocket": "aeon"}
+        for name, package in needs.items():
             if find_spec(package) is not None:
                 guess = getattr(predictors, name)(*raw)
                 found[f"accuracy_{name}"] = float(np.mean(guess == label))
