@@ -496,10 +496,21 @@ def test_trees_get_values_and_times_apart(data):
     assert by_times < 0.6 < right
 
 
-def test_dealt_steps_are_the_same_in_another_order(data):
+def test_ranks_are_counted_from_nothing_and_say_no_more(data):
+    """The same values at 0, 1, 2, ... of every series: real times that were stretched anyhow give the same."""
+    part = data.test
+    found = archive.informed(part, "ranks", np.random.default_rng(0))
+    assert torch.equal(found.values, part.values) and torch.equal(found.real, part.real)
+    for at, real in zip(found.positions[..., 0], part.real, strict=True):
+        assert at[real].tolist() == list(range(int(real.sum())))
+    stretched = archive.informed(dataclasses.replace(part, positions=part.positions**2), "ranks", None)
+    assert torch.equal(stretched.positions, found.positions)
+
+
+def test_shuffled_steps_are_the_same_in_another_order(data):
     """Times and padding stay, a step's channels stay together, and of the eight statistics only the step to the next
     value can change."""
-    found = predictors.dealt(data.test, np.random.default_rng(0))
+    found = archive.informed(data.test, "shuffled", np.random.default_rng(0))
     assert torch.equal(found.positions, data.test.positions) and torch.equal(found.real, data.test.real)
     for before, after, real in zip(data.test.values, found.values, data.test.real, strict=True):
         assert sorted(before[real].tolist()) == sorted(after[real].tolist())

@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import io
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -412,6 +412,24 @@ def tokens(series: Series, steps: list[np.ndarray]) -> Tokens:
         for value, at in zip(series.values, steps, strict=True)
     ]
     return collate(samples, label=torch.from_numpy(series.label))
+
+
+def informed(tokens: Tokens, information: str, rng: np.random.Generator) -> Tokens:
+    """Tokens, padded at the end as `tokens` has them, of which something is not known.
+
+    ranks     a step's number by its rank among those that are left
+    shuffled  the steps of a series in random order, channels together: the times stay
+    all       as they are
+    """
+    if information == "ranks":
+        ranks = torch.arange(tokens.positions.shape[1]).to(tokens.positions)  # (N,)
+        return replace(tokens, positions=ranks[None, :, None].expand_as(tokens.positions))
+    if information != "shuffled":
+        return tokens
+    values = tokens.values.clone()
+    for series, real in zip(values, tokens.real, strict=True):
+        series[real] = series[real][rng.permutation(int(real.sum()))]
+    return replace(tokens, values=values)
 
 
 def padded(series: Series, length: int) -> Series:

@@ -120,6 +120,10 @@ class UEA(Classification):
         "down", "the number of steps to drop, where their share is no whole one", choices=("down", "nearest"),
         was="nearest",
     )
+    information: str = setting(
+        "all", "what is known of a step: all; its rank in place of its number; values shuffled among the steps",
+        choices=("all", "ranks", "shuffled"), was="all",
+    )
     padding: str = setting(
         "mask", "shorter series: attention leaves the padding out, or zeros before them are data (D28)",
         choices=("mask", "zeros"),
@@ -202,7 +206,10 @@ class UEA(Classification):
             parts = [archive.padded(part, SETS[self.dataset].longest) for part in parts]
         whole = int if self.rounding == "down" else round
         steps = [archive.kept(part, self.dropped, numpy_rng(seed, i), whole) for i, part in enumerate(parts)]
-        found = [archive.tokens(part, at) for part, at in zip(parts, steps, strict=True)]
+        found = [
+            archive.informed(archive.tokens(part, at), self.information, numpy_rng(seed, 9, i))
+            for i, (part, at) in enumerate(zip(parts, steps, strict=True))
+        ]
         if not self.valid_share:
             n, shown = len(train), min(len(train), 200)
             found[1] = found[0][torch.arange(shown) * n // shown]

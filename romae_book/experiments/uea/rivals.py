@@ -1,8 +1,6 @@
 """What series are classified by without a network of our own: the commonest class, boosted trees on simple statistics
 of the values, in their order or dealt anew, or on the times alone, and MiniRocket with a ridge."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from romae_lite.tokens import Tokens
@@ -10,6 +8,7 @@ from romae_lite.tokens import Tokens
 from ..base import numpy_rng
 from ..machine import keep_threads
 from ..trees import boosted
+from .data import informed
 
 
 def majority(train: np.ndarray, test: np.ndarray) -> float:
@@ -23,8 +22,8 @@ def trees(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
 
 
 def shuffled(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
-    """Classes (m,) of the test series by `trees` on `dealt` series: how far the values name them in any order."""
-    return trees(*(dealt(part, numpy_rng(seed, 8, i)) for i, part in enumerate((train, test))), seed)
+    """Classes (m,) of the test series by `trees` on shuffled steps: how far the values name them in any order."""
+    return trees(*(informed(part, "shuffled", numpy_rng(seed, 8, i)) for i, part in enumerate((train, test))), seed)
 
 
 def times(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
@@ -41,14 +40,6 @@ def statistics(tokens: Tokens) -> np.ndarray:
         jump = np.abs(np.diff(v, axis=0)).mean(0) if len(v) > 1 else np.zeros(v.shape[1])
         rows.append(np.concatenate((v.mean(0), v.std(0), *np.quantile(v, (0, 0.25, 0.5, 0.75, 1), axis=0), jump)))
     return np.stack(rows)
-
-
-def dealt(tokens: Tokens, rng: np.random.Generator) -> Tokens:
-    """Series whose steps come in a random order, while the times stay; the channels of a step stay together."""
-    values = tokens.values.clone()
-    for series, real in zip(values, tokens.real, strict=True):
-        series[real] = series[real][rng.permutation(int(real.sum()))]
-    return replace(tokens, values=values)
 
 
 def sampling(tokens: Tokens) -> np.ndarray:
