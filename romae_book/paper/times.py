@@ -49,13 +49,17 @@ def _of(experiment: str, preset: str, metric: str, base: dict, less: dict[str, d
     return {"metric": metric, "full": Setting(experiment, preset, metric, base), "less": built}
 
 
-def _trees(dataset: str, **ours: float) -> Task:
-    """Boosted trees on a set of the UEA archive, as `run --baselines` adds their scores to our runs."""
+def _uea(dataset: str, ours: dict, added: dict, none: dict) -> tuple[Task, Task]:
+    """RoMAE with the rates of each encoding, and boosted trees, whose scores `run --baselines` adds to its runs."""
     where = {"dataset": dataset} | ours
-    return Task(
-        name=dataset, metric="accuracy_trees", chapter="09_uea", who="boosted trees", nothing="accuracy_majority",
-        full=Setting("uea", "best", "accuracy_trees", where),
-        less={one: Setting("uea", "best", f"accuracy_{one}", where) for one in ("shuffled", "times")},
+    less = {"added": {"encoding": "absolute"} | added, "ranks": {"information": "ranks"},
+            "none": {"encoding": "none"} | none, "shuffled": {"information": "shuffled"}}
+    facts = {"name": dataset, "chapter": "09_uea", "nothing": "accuracy_majority"}
+    trees = {one: Setting("uea", "best", f"accuracy_{one}", where) for one in ("shuffled", "times")}
+    return (
+        Task(**facts, **_of("uea", "best", "accuracy", where, less)),
+        Task(**facts, who="boosted trees", metric="accuracy_trees",
+             full=Setting("uea", "best", "accuracy_trees", where), less=trees),
     )
 
 
@@ -83,7 +87,7 @@ def _survey(name: str, survey: str, tested_on: str) -> tuple[Task, Task]:
     )
 
 
-FAST = {"lr": 0.006, "pretrain_lr": 0.015}
+SLOW, FAST = {"lr": 0.002, "pretrain_lr": 0.005}, {"lr": 0.006, "pretrain_lr": 0.015}
 TASKS = (
     Task(
         name="synthetic series", chapter="06_synthetic", nothing="mse_noisy_zero",
@@ -95,26 +99,9 @@ TASKS = (
         **_of("pendulum", "best", "mse", {}, {"added": {"encoding": "absolute"},
                                               "none": {"encoding": "none", "lr": 0.012}}),
     ),
-    Task(
-        name="CharacterTrajectories", chapter="09_uea", nothing="accuracy_majority",
-        **_of("uea", "best", "accuracy", {"dataset": "CharacterTrajectories"} | FAST,
-              {one: {"encoding": kind, "lr": 0.002, "pretrain_lr": 0.005}
-               for one, kind in (("added", "absolute"), ("none", "none"))}),
-    ),
-    _trees("CharacterTrajectories", **FAST),
-    Task(
-        name="LSST", chapter="09_uea", nothing="accuracy_majority",
-        **_of("uea", "best", "accuracy", {"dataset": "LSST"},
-              {"added": {"encoding": "absolute"},
-               "none": {"encoding": "none", "lr": 0.0007, "pretrain_lr": 0.0017}}),
-    ),
-    _trees("LSST"),
-    Task(
-        name="Epilepsy", chapter="09_uea", nothing="accuracy_majority",
-        **_of("uea", "best", "accuracy", {"dataset": "Epilepsy"},
-              {"added": {"encoding": "absolute"}, "none": {"encoding": "none"} | FAST}),
-    ),
-    _trees("Epilepsy"),
+    *_uea("CharacterTrajectories", FAST, added=SLOW, none=SLOW),
+    *_uea("LSST", {}, added={}, none={"lr": 0.0007, "pretrain_lr": 0.0017}),
+    *_uea("Epilepsy", {}, added={}, none=FAST),
     *_survey("EROS-1", "eros1", "official"), *_survey("ASAS", "asas", "folds"),
     *_survey("SPCC", "spcc", "random"), *_survey("MALLORN", "mallorn", "folds"),
     _mortality("RoMAE", "romae"), _mortality("boosted trees", "trees"),
