@@ -52,15 +52,28 @@ def test_periods_are_found_without_labels():
 
 
 def test_a_transients_peak_is_where_it_was_put():
-    """A bump of 20 days around day 60, seen in four bands."""
+    """A bump of 20 days around day 60, seen in four bands: its height in each, rise and decline, and the looks before
+    and after it."""
     t = np.sort(RNG.uniform(0, 150, 80))
     b = RNG.integers(0, 4, 80)
     y = 100 * np.exp(-0.5 * ((t - 60) / 20) ** 2) * np.array([0.5, 1, 1.2, 0.8])[b] + RNG.normal(0, 2, 80)
     found = features.peaked(t, y, np.full(80, 2.0), b, tuple("griz"))
-    rise, decline = found[6], found[7]
-    half = 20 * np.sqrt(2 * np.log(2))  # days from the peak to half of it
-    assert rise == pytest.approx(half, abs=4) and decline == pytest.approx(half, abs=4)
-    assert np.isfinite(found[:8]).all()
+    before, after = found[3], found[4]
+    assert before == pytest.approx(60 - t[0], abs=4) and after == pytest.approx(t[-1] - 60, abs=4)
+    by_band = found[8 + 3 * len(features.DAYS) :].reshape(4, -1)
+    assert by_band[:, 0] / by_band[1, 0] == pytest.approx(np.array([0.5, 1, 1.2, 0.8]), abs=0.1)
+    half, fifth = (20 * np.sqrt(2 * np.log(1 / share)) for share in (0.5, 0.2))  # days from the peak to so much of it
+    for one in by_band:
+        assert one[1] == pytest.approx(0, abs=6)
+        assert one[2:6] == pytest.approx([half, half, fifth, fifth], abs=6)
+
+
+def test_a_band_without_points_has_as_many_features():
+    t = np.linspace(0, 60, 30)
+    y = np.exp(-0.5 * ((t - 30) / 10) ** 2)
+    rows = [features.peaked(t, y, np.full(30, 0.1), b, tuple("gr")) for b in (np.arange(30) % 2, np.zeros(30, int))]
+    assert len(rows[0]) == len(rows[1])
+    assert np.isfinite(rows[0][:8]).all() and np.isnan(rows[1][-len(features.WINDOWS) - 2 :]).all()
 
 
 def test_curves_are_interpolated_band_by_band():

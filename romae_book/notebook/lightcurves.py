@@ -15,7 +15,7 @@ SURVEYS = {
     ("mallorn", "folds"): "MALLORN, 5 classes",
 }
 COUNTS = (10, 30, 100, 300, 1000)  # labels, of every class alike
-SHORT = {"spcc": 3}  # passes of pre-training for frozen encoders and few labels, where we took fewer than for the rest
+FIRST_STAGE = {"spcc": {"pretrain_epochs": 3}, "asas": {"pretrain_on": "eros1"}}  # of frozen encoders and few labels
 FROZEN = (*EMBEDDED, "untrained")  # in the table, not in the figure of all surveys
 METHODS = {name: words for name, (words, *_) in MARKS.items()}
 FIRST = {  # who names SPCC's supernovae: what RoMAE saw before it learnt the classes, the least first; and the trees
@@ -36,7 +36,7 @@ def runs_on(survey: str, tested_on: str, settings: Mapping, **changes) -> dict[s
     """The runs of one of PROTOCOLS by method; only what was run. changes: of settings, for all methods."""
     rival = LightCurves.best().replace(survey=survey, tested_on=tested_on, **changes)
     ours = rival.replace(**settings)
-    first = ours.replace(pretrain_epochs=SHORT.get(survey, ours.pretrain_epochs))
+    first = ours.replace(**FIRST_STAGE.get(survey, {}))
     asked = {name: rival.replace(method=name) for name in RIVALS} | {name: first.replace(method=name)
                                                                      for name in EMBEDDED}
     asked |= {

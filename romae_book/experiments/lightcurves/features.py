@@ -2,18 +2,20 @@
 
 Inputs are times, values and stated errors, band by band; nothing else. Every band has the statistics of the package
 light-curve. Periodic stars get one period for all bands, found without labels, and the shape of the folded curve;
-transients a Gaussian process over time and wavelength, and the shape of that around its peak.
+transients a Gaussian process over time and wavelength, and what that and the points do around its peak.
 """
 
 import warnings
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
 from .data import Curves
 
 PEAKS = 6  # of the summed spectrum whose periods, and twice these, are tried
-OFFSETS = (-30, -20, -10, -5, 0, 5, 10, 20, 30, 50, 80, 120)  # days from the peak at which a transient's shape is read
+DAYS = (-15, -7, 0, 10, 20, 30, 50)  # from the peak, at which a transient's colours are read
+WINDOWS = (-np.inf, -50, -20, -5, 5, 20, 50, 100, np.inf)  # days from the peak between which its points are averaged
 WAVELENGTH = {"u": 367, "g": 483, "r": 622, "i": 755, "z": 869, "y": 971}  # nm
 LENGTHS = (8, 16, 32, 64, 128)  # days: correlation times that are tried
 
@@ -134,51 +136,62 @@ def harmonics(
 
 
 def peaked(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, bands: tuple[str, ...]) -> np.ndarray:
-    """A Gaussian process over time and wavelength (Matérn 3/2), its correlation time the likeliest of LENGTHS: peak of
-    each band, colours there, rise and decline, shape around the peak; signal to noise, weighted means before and after.
+    """By a Gaussian process over time and wavelength: colours on DAYS around the peak, and of each band height and time
+    of its peak, rise and decline; of the points themselves signal to noise and, by band, weighted means in WINDOWS.
+
+    Days from the first look to the peak, and from there to the last, are among them. RoMAE's positions hold them too.
     """
-    wave = np.array([WAVELENGTH[name] for name in bands], float)
     scale = np.quantile(np.abs(y), 0.98) + 1e-9
     z, s = y / scale, e / scale
-    best = None
-    for length in LENGTHS:
-        cov = _matern(t, t, length) * _smooth(wave[b], wave[b]) * 0.25 + np.diag(s**2 + 1e-6)
-        try:
-            low = np.linalg.cholesky(cov)
-        except np.linalg.LinAlgError:
+    wave = np.array([WAVELENGTH[name] for name in bands], float)
+    at, curve, score, length = process(t, z, s, wave[b], wave)
+    top = at[curve.sum(0).argmax()]
+    ratio, since = z / s, t - top
+    found = [np.log(scale), score / len(t), np.log(length), -since[0], since[-1]]
+    found += [np.sqrt(np.mean(ratio**2)), ratio.max(), (ratio > 5).sum()]
+    near = [np.interp(top + np.array(DAYS), at, one, left=np.nan, right=np.nan) for one in curve]
+    found += [*np.diff(np.arcsinh(20 * np.stack(near)), axis=0).ravel()]
+    for k in range(len(bands)):
+        j, mine = int(curve[k].argmax()), b == k
+        found += [curve[k, j], at[j] - top, *rise_and_decline(at, curve[k], 0.5), *rise_and_decline(at, curve[k], 0.2)]
+        if not mine.any():
+            found += [np.nan] * (len(WINDOWS) + 2)
             continue
+        found += [ratio[mine].max(), np.sqrt(np.mean(ratio[mine] ** 2)), np.log(np.median(e[mine]))]
+        for first, end in pairwise(WINDOWS):
+            part = mine & (since >= first) & (since < end)
+            found.append(np.average(z[part], weights=s[part] ** -2) if part.any() else np.nan)
+    return np.array(found)
+
+
+def process(
+    t: np.ndarray, z: np.ndarray, s: np.ndarray, at_wave: np.ndarray, wave: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """A Gaussian process (Matérn 3/2 in time and wavelength) through values z with errors s: a grid of days (T,), the
+    curve there at each of the wavelengths (K, T), and the likeliest of LENGTHS with its score, a log likelihood."""
+    best, alike = None, _matern(at_wave, at_wave, 250) * 0.25  # nm; a deviation of half the scale
+    for length in LENGTHS:
+        cov = _matern(t, t, length) * alike + np.diag(s**2 + 1e-6)
+        low = np.linalg.cholesky(cov)
         half = np.linalg.solve(low, z)
         score = -0.5 * half @ half - np.log(np.diag(low)).sum()
         if best is None or score > best[0]:
-            best = (score, length, low, half)
-    at = np.linspace(t[0], t[-1], 200)
-    score, length, low, half = best
-    answer = np.linalg.solve(low.T, half)
-    near = 0.25 * _matern(at, t, length)  # (200, N)
-    curve = np.stack([near * _smooth(np.full(200, w), wave[b]) @ answer for w in wave])  # (K, 200)
-    total = curve[1:4].sum(0) if len(bands) > 3 else curve.sum(0)
-    top = int(np.argmax(total))
-    at_top = curve[:, top]
-    shape = np.interp(at[top] + np.array(OFFSETS), at, total, left=np.nan, right=np.nan) / max(total[top], 1e-9)
-    falls = total < total[top] / 2
-    rise = at[top] - at[:top][falls[:top]][-1] if falls[:top].any() else np.nan
-    decline = at[top:][falls[top:]][0] - at[top] if falls[top:].any() else np.nan
-    ratio = z / s
-    before, after = t < at[top] - 50, t > at[top] + 100
-    mean = lambda m: np.average(ratio[m]) if m.any() else np.nan  # noqa: E731
-    colours = np.diff(np.arcsinh(20 * at_top))
-    widths = [np.trapezoid(np.clip(c, 0, None), at) / max(c.max(), 1e-9) for c in curve]
-    per_band = np.array([*np.arcsinh(20 * curve.max(1)), *(at[curve.argmax(1)] - at[top]), *widths])
-    quality = [np.log(scale), score / len(t), np.log(length)]
-    quality += [np.sqrt(np.mean(ratio**2)), ratio.max(), (ratio > 5).sum()]
-    return np.array([*quality, rise, decline, mean(before), mean(after), *colours, *per_band, *shape])
+            best = (score, length, np.linalg.solve(low.T, half))
+    score, length, answer = best
+    at = np.linspace(t[0] - 5, t[-1] + 5, 300)  # a peak at the first look has two sides, too
+    near = 0.25 * _matern(at, t, length)  # (T, N)
+    curve = np.stack([(near * row) @ answer for row in _matern(wave, at_wave, 250)])
+    return at, curve, score, length
+
+
+def rise_and_decline(at: np.ndarray, curve: np.ndarray, share: float) -> tuple[float, float]:
+    """Days for which a curve is above a share of its peak, before it and after; NaN where it never falls below."""
+    j = int(curve.argmax())
+    below = curve < share * curve[j]
+    rise = at[j] - at[:j][below[:j]][-1] if below[:j].any() else np.nan
+    return rise, at[j:][below[j:]][0] - at[j] if below[j:].any() else np.nan
 
 
 def _matern(a: np.ndarray, b: np.ndarray, length: float) -> np.ndarray:
     r = np.sqrt(3) * np.abs(a[:, None] - b) / length
-    return (1 + r) * np.exp(-r)
-
-
-def _smooth(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    r = np.sqrt(3) * np.abs(a[:, None] - b) / 250  # nm
     return (1 + r) * np.exp(-r)
