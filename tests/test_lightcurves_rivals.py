@@ -124,10 +124,20 @@ def test_score_is_scikit_learns():
     assert rivals.macro_f1(label, predicted, 6) == pytest.approx(f1_score(label, predicted, average="macro"))
 
 
-def test_minirocket_runs_on_interpolated_curves():
+def test_minirocket_reads_curves_and_numbers_of_the_whole_object():
+    """Stars of two kinds by their curves alone; stars that are all alike by a number that is their kind, alone."""
     pytest.importorskip("aeon")
-    train, test = stars(20), stars(6)
-    assert rivals.minirocket(train, test, seed=0, steps=32).shape == (6, 2)
+    kind = np.arange(40) % 2
+    number = 1.0 - 2 * kind[:, None]
+
+    def right(classes: int, number: np.ndarray) -> float:
+        train, test = stars(40, classes), stars(40, classes)
+        train.label[:] = test.label[:] = kind
+        p = rivals.minirocket(train, test, number, number, seed=0, steps=64)
+        assert p.shape == (40, 2) and (p.sum(1) == 1).all()
+        return (p.argmax(1) == kind).mean()
+
+    assert right(2, 0 * number) > 0.7 and right(1, number) > 0.7  # by chance 0.5, standard error 0.08
 
 
 def _tokens(n: int = 4, points: int = 12, bands: int = 3, seed: int = 0) -> Tokens:

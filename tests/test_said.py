@@ -425,20 +425,20 @@ SAID = {
             and round(mean(f"{CURVES} accuracy {SPCC}"), 2) == 0.85,
         "On MALLORN macro F1 rises by eight points": lambda: round(100 * (
             mean(f"{CURVES} f1_macro {MALLORN}") - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}"))) == 8,
-        "The trees fall too, from 0.89 to 0.65": lambda: (
+        "The trees fall too, from 0.91 to 0.64": lambda: (
             round(mean(f"{CURVES} accuracy method=trees {SPCC}"), 2),
-            round(mean(f"{CURVES} accuracy method=trees {BRIGHT}"), 2)) == (0.89, 0.65),
+            round(mean(f"{CURVES} accuracy method=trees {BRIGHT}"), 2)) == (0.91, 0.64),
         "With labels at random it does: the longer RoMAE has looked, the better it names": lambda: np.all(np.diff([
             mean(f"{CURVES} accuracy {SPCC} {first}") for first in (
                 "pretrain_epochs=0", "pretrain_on=labelled", "pretrain_epochs=1", "pretrain_on=mallorn", "")]) > 0),
         "One pass over all takes RoMAE where the labelled curves alone take it.": lambda: all(
             no_difference(f"{CURVES} {metric} {BRIGHT} pretrain_epochs=1 | pretrain_epochs=12 pretrain_on=labelled")
             for metric in ("f1_macro", "accuracy")),
-        "Twelve passes make it best on the held-back bright ones, and on the others more than ten points worse.":
-            lambda: all(held_back("") > held_back(first) + 0.02 for first in (*SHORT, "pretrain_epochs=0"))
-            and change(f"{CURVES} accuracy {BRIGHT} | pretrain_on=labelled").low > 0
-            and all(mean(f"{CURVES} accuracy {BRIGHT} {first}") - mean(f"{CURVES} accuracy {BRIGHT}") > 0.1
-                    for first in SHORT),
+        "After twelve passes it is best on held-back bright ones": lambda: all(
+            held_back("") > held_back(first) + 0.01 for first in (*SHORT, "pretrain_epochs=0")),
+        "On the others it is eleven points behind twelve passes over the labelled curves alone.": lambda: (
+            less := change(f"{CURVES} accuracy {BRIGHT} | pretrain_on=labelled")).low > 0
+            and abs(less.mean - 0.11) < 0.007,
         "below RoMAE after a short look": lambda: all(
             mean(f"{CURVES} accuracy {BRIGHT} {first}") > mean(f"{CURVES} accuracy method=trees {BRIGHT}") + 0.05
             for first in SHORT),
@@ -456,11 +456,7 @@ SAID = {
             change(f"{CURVES} f1_macro method=trees {where} labels={count} | {frozen}").high < 0
             for where, frozen, least in ((EROS, FROZEN_STARS, 1000), (SPCC, FROZEN_SUPERNOVAE, 300))
             for count in COUNTS if count is None or count >= least),
-        "On EROS-1 fine-tuning beats the frozen encoder with ten labels alone.": lambda: [
-            count for count in COUNTS
-            if count and change(f"{CURVES} f1_macro {FROZEN_STARS} {EROS} labels={count} | method=romae").low > 0
-        ] == [10],
-        "The latter is ahead of MiniRocket, but so is one never trained": lambda: all(
+        "On EROS-1 the frozen encoder is ahead of MiniRocket, but so is one never trained": lambda: all(
             change(f"{CURVES} f1_macro method=minirocket {EROS} labels={count} | {FROZEN_STARS} {trained}").low > 0
             for count in COUNTS for trained in ("", "pretrain_epochs=0")),
         "On SPCC RoMAE fine-tuned is level with MiniRocket from a hundred labels on": lambda: all(
@@ -484,8 +480,10 @@ SAID = {
             - mean(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS}") - 0.03) < 0.005,
         "On EROS-1 RoMAE scores the same without.":
             lambda: no_difference(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS} | period=False"),
-        "is level with RoMAE from nothing on EROS-1 and behind on ASAS and MALLORN, after as many steps": lambda: (
-            no_difference(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS} | {GRU_D}")
+        "is a point behind RoMAE from nothing on EROS-1, and far behind on ASAS and MALLORN, after as many": lambda: (
+            round(100 * (
+                less := change(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS} | {GRU_D}")).mean) == -1
+            and less.high < 0
             and change(f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS} | {GRU_D}").high < 0
             and change(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN} | {GRU_D}").high < 0),
         "MiniRocket, on interpolated curves, is behind RoMAE on both surveys of stars": lambda: (
@@ -503,10 +501,10 @@ SAID = {
             and abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
                     - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}") - 0.18) < 0.005
         ),
-        "took about twenty minutes of a core, one without three": lambda: [  # median: some runs shared their core
+        "took a quarter of an hour of a core, one without three minutes": lambda: [  # median: some runs shared theirs
             5 * round(np.median([run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC}")]) / 300),
             round(np.median([run.wall_seconds for run in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")]) / 60),
-        ] == [20, 3],
+        ] == [15, 3],
         "on SPCC pre-training is worth seven points of accuracy; MiniRocket's macro F1 is near": lambda: abs(
             mean(f"{CURVES} accuracy {SPCC}") - mean(f"{CURVES} accuracy pretrain_epochs=0 {SPCC}") - 0.07) < 0.005
             and abs(mean(f"{CURVES} f1_macro method=minirocket {SPCC}") - mean(f"{CURVES} f1_macro {SPCC}")) < 0.05,

@@ -78,9 +78,9 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="bright-labels", title="Where only the bright ones have labels, long pre-training does harm.",
-        sentence="After twelve passes over all curves RoMAE names held-back bright supernovae best, and the faint ones "
-        "worse than after a short look. A validation set of bright ones chooses wrongly here.",
+        id="bright-labels", title="Where only bright ones have labels, the faint curves buy nothing.",
+        sentence="After twelve passes over all curves RoMAE names held-back bright supernovae best, and the others "
+        "worse than after twelve over the labelled curves alone. A validation set of bright ones chooses wrongly here.",
         axis="accuracy on SPCC, by the challenge's own labels", chapter="10_elasticc", lab="lightcurves",
         better="higher",
         marks=(
