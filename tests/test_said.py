@@ -379,10 +379,10 @@ SAID = {
             lambda: max(share_found(by=preset)[7] for preset in ("paper", "best")) < 0.02,
     },
     "book/times.md": {
-        "costs them more, and on ASAS a third": lambda: (
-            0.6 < part("ASAS", "shuffled", "boosted trees").mean < 0.72 and all(
-                part(name, "shuffled", "boosted trees").high < part("EROS-1", "shuffled", "boosted trees").low
-                for name in ("SPCC", "MALLORN"))),
+        "On SPCC and MALLORN order alone costs them a tenth and shuffling a quarter, on ASAS shuffling a third.":
+            lambda: 0.6 < part("ASAS", "shuffled", "boosted trees").mean < 0.72 and all(
+                abs(part(name, less, "boosted trees").mean - left) < 0.03
+                for name in ("SPCC", "MALLORN") for less, left in (("ranks", 0.9), ("shuffled", 0.75))),
         "each costs the trees less than a twentieth. On the three UEA sets shuffling costs them less than a thirtieth":
             lambda: all(
             part("PhysioNet deaths", less, "boosted trees").mean > 0.95 for less in ("ranks", "shuffled")) and all(
@@ -391,11 +391,14 @@ SAID = {
         "On the pendulum it loses a sixth, as each picture shows its own angle.": lambda:
             abs(part("pendulum", "none").mean - 5 / 6) < 0.02,
         "trees that learn noise fall below nothing": lambda: part("LSST", "times", "boosted trees").high < 0,
-        "under a tenth on average for deaths and on three of the surveys. On ASAS it loses nearly half, and by "
-        "ranks as much.":
-            lambda: [part(name, "shuffled").mean > 0.9 for name in (*SURVEYS, "PhysioNet deaths")]
-            == [True, True, True, False, True] and all(
-                0.5 < part("ASAS", less).mean < 0.6 for less in ("shuffled", "ranks")),
+        "Shuffling costs RoMAE a tenth on LSST, and less on average for deaths, on Epilepsy and on three of the "
+        "surveys. On ASAS it loses nearly half, and by ranks as much. Elsewhere ranks cost it a thirtieth at most.":
+            lambda: 0.88 < (lsst := part("LSST", "shuffled")).mean < 0.92 and lsst.high < 1
+            and [part(name, "shuffled").mean > 0.9 for name in (*SURVEYS, "PhysioNet deaths", "Epilepsy")]
+            == [True, True, True, False, True, True] and all(
+                0.5 < part("ASAS", less).mean < 0.6 for less in ("shuffled", "ranks"))
+            and min(s.left.mean for s in times.shares() if s.less == "ranks" and s.task.who == "RoMAE"
+                    and s.task.name != "ASAS") > 29 / 30,
         "In intensive care that is most of the skill": lambda: all(
             part("PhysioNet deaths", "times", who).low > 0.5 for who in ("RoMAE", "boosted trees")),
         "Of the four surveys MALLORN's times tell the trees most, three tenths. "
@@ -486,26 +489,23 @@ SAID = {
             and less.high < 0
             and change(f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS} | {GRU_D}").high < 0
             and change(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN} | {GRU_D}").high < 0),
-        "MiniRocket, on interpolated curves, is behind RoMAE on both surveys of stars": lambda: (
-            mean(f"{CURVES} f1_macro method=minirocket {EROS}")
-            < mean(f"{CURVES} f1_macro period=True pretrain_epochs=0 {EROS}") - 0.05
-            and mean(f"{CURVES} f1_macro method=minirocket {ASAS}") < mean(
-                f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS}") - 0.05
-        ),
-        "and on SPCC ten points of macro F1 ahead of RoMAE from nothing": lambda: abs(
-            mean(f"{CURVES} f1_macro method=minirocket {SPCC}")
-            - mean(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}") - 0.1) < 0.005,
-        "On **MALLORN** the two are level, where RoMAE learns from nothing, and the trees are eighteen": lambda: (
-            abs(mean(f"{CURVES} f1_macro method=minirocket {MALLORN}")
-                - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}")) < 0.03
-            and abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
-                    - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}") - 0.18) < 0.005
-        ),
+        "MiniRocket, on interpolated curves and the same facts of the whole object, is behind RoMAE on both surveys of":
+            lambda: change(f"{CURVES} f1_macro method=minirocket {EROS} | method=romae period=True pretrain_epochs=0"
+                           ).low > 0
+            and change(f"{CURVES} f1_macro method=minirocket {ASAS} | method=romae period=True most=96 epochs=24 "
+                       "pretrain_epochs=0").low > 0,
+        "On the other two it is ahead of RoMAE from nothing, and level with RoMAE pre-trained.": lambda: all(
+            change(f"{CURVES} f1_macro method=minirocket {where} | method=romae pretrain_epochs=0").high < 0
+            and no_difference(f"{CURVES} f1_macro method=minirocket {where} | method=romae")
+            for where in (SPCC, MALLORN)),
+        "On **MALLORN** they are eighteen points of macro F1 ahead.": lambda:
+            abs(mean(f"{CURVES} f1_macro method=trees {MALLORN}")
+                - mean(f"{CURVES} f1_macro pretrain_epochs=0 {MALLORN}") - 0.18) < 0.005,
         "took a quarter of an hour of a core, one without three minutes": lambda: [  # median: some runs shared theirs
             5 * round(np.median([run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC}")]) / 300),
             round(np.median([run.wall_seconds for run in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")]) / 60),
         ] == [15, 3],
-        "on SPCC pre-training is worth seven points of accuracy; MiniRocket's macro F1 is near": lambda: abs(
+        "on SPCC pre-training is worth seven points of accuracy; MiniRocket's macro F1 is level": lambda: abs(
             mean(f"{CURVES} accuracy {SPCC}") - mean(f"{CURVES} accuracy pretrain_epochs=0 {SPCC}") - 0.07) < 0.005
             and abs(mean(f"{CURVES} f1_macro method=minirocket {SPCC}") - mean(f"{CURVES} f1_macro {SPCC}")) < 0.05,
     },
