@@ -496,7 +496,7 @@ def test_trees_get_values_and_times_apart(data):
     assert by_times < 0.6 < right
 
 
-def test_ranks_are_counted_from_nothing_and_say_no_more(data):
+def test_ranks_are_counted_from_zero_and_say_no_more(data):
     """The same values at 0, 1, 2, ... of every series: real times that were stretched anyhow give the same."""
     part = data.test
     found = archive.informed(part, "ranks", np.random.default_rng(0))

@@ -15,7 +15,7 @@ SURVEYS = {
     ("mallorn", "folds"): "MALLORN, 5 classes",
 }
 COUNTS = (10, 30, 100, 300, 1000)  # labels, of every class alike
-FIRST_STAGE = {"spcc": {"pretrain_epochs": 3}, "asas": {"pretrain_on": "eros1"}}  # of frozen encoders and few labels
+FIRST_STAGE = {"spcc": {"pretrain_epochs": 3}}  # of frozen encoders and few labels
 FROZEN = (*EMBEDDED, "untrained")  # in the table, not in the figure of all surveys
 METHODS = {name: words for name, (words, *_) in MARKS.items()}
 FIRST = {  # who names SPCC's supernovae: what RoMAE saw before it learnt the classes, the least first; and the trees

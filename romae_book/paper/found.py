@@ -78,8 +78,8 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="bright-labels", title="Where only bright ones have labels, the faint curves buy nothing.",
-        sentence="After twelve passes over all curves RoMAE names held-back bright supernovae best, and the others "
+        id="bright-labels", title="Where only bright supernovae have labels, the faint curves buy nothing.",
+        sentence="After twelve passes over all curves RoMAE names held-back bright ones best, and the others "
         "worse than after twelve over the labelled curves alone. A validation set of bright ones chooses wrongly here.",
         axis="accuracy on SPCC, by the challenge's own labels", chapter="10_elasticc", lab="lightcurves",
         better="higher",

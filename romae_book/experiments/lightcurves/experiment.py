@@ -284,8 +284,8 @@ class LightCurves(Contested):
         if self.method == "largest":
             return np.eye(self.classes)[np.full(len(test), np.bincount(label).argmax())]
         if self.method == "minirocket":
-            facts = [about(self.survey)[rows] for rows in (train, test)]
-            return rivals.minirocket(curves.rows(train), curves.rows(test), *facts, seed)
+            about = self.tokens().values[:, 0, 2:5].numpy()  # spread, level and colour, alike in all tokens
+            return rivals.minirocket(curves.rows(train), curves.rows(test), about[train], about[test], seed)
         if embedding is not None:  # of all curves the same mean and spread
             embedding = (embedding - embedding.mean(0)) / (embedding.std(0) + 1e-9)
         if self.method == "frozen":
@@ -429,18 +429,6 @@ def described(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, period
     out[:, 0], out[:, 1] = np.clip(y / spread, -20, 20), np.clip(np.log(e / spread), -8, 3)
     out[:, 2:5] = facts
     return out
-
-
-@lru_cache(maxsize=2)
-def about(survey: str) -> np.ndarray:
-    """What RoMAE's tokens say of every whole object of a survey: log spread, level, colour. (n, 3)"""
-    curves = surveys.load(survey)
-    rows = []
-    for i in range(len(curves)):
-        part = curves.points(i)
-        t, y, e, b = (getattr(curves, name)[part].astype(np.float64) for name in ("time", "value", "error", "band"))
-        rows.append(described(t, y, e, b.astype(int), survey in PERIODIC)[0, 2:5])
-    return np.array(rows)
 
 
 @lru_cache(maxsize=2)

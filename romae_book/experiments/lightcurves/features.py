@@ -18,6 +18,8 @@ DAYS = (-15, -7, 0, 10, 20, 30, 50)  # from the peak, at which a transient's col
 WINDOWS = (-np.inf, -50, -20, -5, 5, 20, 50, 100, np.inf)  # days from the peak between which its points are averaged
 WAVELENGTH = {"u": 367, "g": 483, "r": 622, "i": 755, "z": 869, "y": 971}  # nm
 LENGTHS = (8, 16, 32, 64, 128)  # days: correlation times that are tried
+VARIANCE = 0.25  # of the process: it deviates by half of a curve's largest flux
+COLOURS = 250  # nm: over which the bands of a curve are alike
 
 
 def features(curves: Curves, periodic: bool) -> np.ndarray:
@@ -169,7 +171,7 @@ def process(
 ) -> tuple[np.ndarray, np.ndarray, float, float]:
     """A Gaussian process (Matérn 3/2 in time and wavelength) through values z with errors s: a grid of days (T,), the
     curve there at each of the wavelengths (K, T), and the likeliest of LENGTHS with its score, a log likelihood."""
-    best, alike = None, _matern(at_wave, at_wave, 250) * 0.25  # nm; a deviation of half the scale
+    best, alike = None, VARIANCE * _matern(at_wave, at_wave, COLOURS)
     for length in LENGTHS:
         cov = _matern(t, t, length) * alike + np.diag(s**2 + 1e-6)
         low = np.linalg.cholesky(cov)
@@ -179,8 +181,8 @@ def process(
             best = (score, length, np.linalg.solve(low.T, half))
     score, length, answer = best
     at = np.linspace(t[0] - 5, t[-1] + 5, 300)  # a peak at the first look has two sides, too
-    near = 0.25 * _matern(at, t, length)  # (T, N)
-    curve = np.stack([(near * row) @ answer for row in _matern(wave, at_wave, 250)])
+    near = VARIANCE * _matern(at, t, length)  # (T, N)
+    curve = np.stack([(near * row) @ answer for row in _matern(wave, at_wave, COLOURS)])
     return at, curve, score, length
 
 

@@ -97,19 +97,19 @@ def minirocket(
     """
     from aeon.transformations.collection.convolution_based import MiniRocket
     from sklearn.linear_model import RidgeClassifierCV
+    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    kernels = MiniRocket(random_state=seed, n_jobs=1).fit(gridded(train, steps))
-    scale, about = StandardScaler(with_mean=False), StandardScaler()
-    x = scale.fit_transform(np.asarray(kernels.transform(gridded(train, steps)), float))
-    y = scale.transform(np.asarray(kernels.transform(gridded(test, steps)), float))
-    rows = []
-    for found, facts in ((x, about.fit_transform(about_train)), (y, about.transform(about_test))):
-        rows.append(np.hstack((found, 10 * facts, 10 * facts**2)))
-    model = RidgeClassifierCV(alphas=np.logspace(-3, 4, 10), class_weight="balanced").fit(rows[0], train.label)
-    out = np.zeros((len(test), len(train.classes)))
-    out[np.arange(len(test)), model.predict(rows[1])] = 1
-    return out
+    kernels = make_pipeline(MiniRocket(random_state=seed, n_jobs=1), StandardScaler(with_mean=False))
+    facts = StandardScaler()
+
+    def beside(found: np.ndarray, facts: np.ndarray) -> np.ndarray:
+        return np.hstack((found, 10 * facts, 10 * facts**2))
+
+    x = beside(kernels.fit_transform(gridded(train, steps)), facts.fit_transform(about_train))
+    y = beside(kernels.transform(gridded(test, steps)), facts.transform(about_test))
+    model = RidgeClassifierCV(alphas=np.logspace(-3, 4, 10), class_weight="balanced").fit(x, train.label)
+    return np.eye(len(train.classes))[model.predict(y)]
 
 
 def gridded(curves: Curves, steps: int) -> np.ndarray:

@@ -72,7 +72,6 @@ class UEA(Classification):
         "f1_macro": "mean of the classes' F-scores, each class alike",
         "accuracy_majority": "of always naming the commonest class",
         "accuracy_trees": "of boosted trees on eight statistics of every channel of the same dropped series",
-        "accuracy_shuffled": "of the same trees, every series' steps in a random order",
         "accuracy_times": "of boosted trees on the times alone, without any value",
         "accuracy_minirocket": "of MiniRocket with a linear classifier on the same dropped series",
     }
@@ -259,13 +258,13 @@ class UEA(Classification):
         return found | {"accuracy_train_mode": float(np.mean(passes))}
 
     def compare(self, data: Splits) -> dict[str, float]:
-        """accuracy_majority; where LightGBM is installed accuracy_trees, accuracy_shuffled and accuracy_times, and
-        where aeon is accuracy_minirocket: on the same series as the archive has them, unscaled. MiniRocket needs a
-        grid, and gets straight lines in the place of the dropped steps."""
+        """accuracy_majority; where LightGBM is installed accuracy_trees and accuracy_times, and where aeon is
+        accuracy_minirocket: on the same series as the archive has them, unscaled. MiniRocket needs a grid, and gets
+        straight lines in the place of the dropped steps."""
         label = data.test.aux["label"].numpy()
         found = {"accuracy_majority": predictors.majority(data.train.aux["label"].numpy(), label)}
         raw = [replace(s, values=s.aux["raw"]) for s in (data.train, data.test)]
-        needs = {"trees": "lightgbm", "shuffled": "lightgbm", "times": "lightgbm", "minirocket": "aeon"}
+        needs = {"trees": "lightgbm", "times": "lightgbm", "minirocket": "aeon"}
         for name, package in needs.items():
             if find_spec(package) is not None:
                 guess = getattr(predictors, name)(*raw)

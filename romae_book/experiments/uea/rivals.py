@@ -1,14 +1,12 @@
 """What series are classified by without a network of our own: the commonest class, boosted trees on simple statistics
-of the values, in their order or dealt anew, or on the times alone, and MiniRocket with a ridge."""
+of the values or on the times alone, and MiniRocket with a ridge."""
 
 import numpy as np
 
 from romae_lite.tokens import Tokens
 
-from ..base import numpy_rng
 from ..machine import keep_threads
 from ..trees import boosted
-from .data import informed
 
 
 def majority(train: np.ndarray, test: np.ndarray) -> float:
@@ -19,11 +17,6 @@ def majority(train: np.ndarray, test: np.ndarray) -> float:
 def trees(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
     """Classes (m,) of the test series by boosted trees on `statistics`."""
     return boosted(statistics(train), train.aux["label"].numpy(), statistics(test), seed)
-
-
-def shuffled(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
-    """Classes (m,) of the test series by `trees` on shuffled steps: how far the values name them in any order."""
-    return trees(*(informed(part, "shuffled", numpy_rng(seed, 8, i)) for i, part in enumerate((train, test))), seed)
 
 
 def times(train: Tokens, test: Tokens, seed: int = 0) -> np.ndarray:
