@@ -98,3 +98,18 @@ def test_every_arm_runs_and_the_opponents_fit_sines():
     # noise of 0.02, and what seven coefficients from about 48 points of a band add to it
     assert scores["rmse_harmonics"] == pytest.approx(0.02 * np.sqrt(1 + 7 / 48), rel=0.25)
     assert scores["rmse_median"] == pytest.approx(0.4 / np.sqrt(2), rel=0.2)
+
+
+def test_a_visit_says_what_is_missing():
+    """Two bands always seen together, one swinging twice as far, with white noise in common: no period helps, and
+    what one band lacks the other says, but for its errors."""
+    time, pair = np.repeat(np.arange(300.0), 2), RNG.normal(size=300)
+    band, value = np.tile([0, 1], 300), np.stack((pair, 2 * pair), 1).ravel()
+    asked = (band == 1) & (RNG.random(600) < 0.3)
+    asked[-1] = True
+    error = np.full(600, 1e-3)
+    for name in ("visit", "harmonics_visit"):
+        found = folding.filled(name, time, value, error, band, asked, 0.7)
+        assert np.sqrt(np.mean((found - value[asked]) ** 2)) < 0.1 * np.std(value[asked])
+    apart = folding.filled("visit", time + 0.5 * band, value, error, band, asked, 0.7)  # nothing near
+    np.testing.assert_allclose(apart, np.median(value[(band == 1) & ~asked]))

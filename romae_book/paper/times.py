@@ -78,7 +78,8 @@ def _survey(name: str, survey: str, tested_on: str) -> tuple[Task, Task]:
     ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on)) | {"pretrain_epochs": 0}
     nothing = Setting("lightcurves", "best", "f1_macro", where | {"method": "largest"})
     least = ("ranks", "shuffled", "times")
-    romae = _of("lightcurves", "best", "f1_macro", where | ours, {one: {"information": one} for one in least})
+    less = {"none": {"encoding": "none"}} | {one: {"information": one} for one in least}
+    romae = _of("lightcurves", "best", "f1_macro", where | ours, less)
     trees = _of("lightcurves", "best", "f1_macro", where | {"method": "trees"},
                 {one: {"information": one} for one in least[:2]} | {"times": {"method": "sampling"}})
     return (
