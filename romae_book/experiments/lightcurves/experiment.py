@@ -251,7 +251,7 @@ class LightCurves(Contested):
             return super().first_stage(data, seed, **options)
         code = (Classification.autoencoder, Classification.first_stage, Classification.pretrain_recipe,
                 LightCurves.pretrain_loss, LightCurves.thinned, deviation_loss)
-        settings = {k: v for k, v in self.config().items() if k not in ("tested_on", "method", "labels")}
+        settings = {k: v for k, v in self.config().items() if k not in ("tested_on", "method", "labels", "epochs")}
         sample = self.pretrain_data(data, seed).fingerprint()
         facts = [settings, seed, HIDDEN, NOISE, NUMERICS, sample, *map(inspect.getsource, code)]
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
