@@ -379,8 +379,8 @@ TRUE = {
         turned_later < 1.01 * turned and added_later > 3 * added
     ),
     "unit": lambda series, sample, zero: series > 10 * sample and series > 0.85 * zero,
-    "few-labels": lambda pre, scratch, pre_30, scratch_30, trees, trees_30: (
-        trees > pre > scratch + 0.1 and trees_30 > pre_30 and abs(pre_30 - scratch_30) < 0.02
+    "more-training": lambda short, first, long, both, trees: (
+        (round(100 * (first - short)), round(100 * (both - long))) == (14, 9) and trees > both
     ),
     "any-number": lambda best, any_, few, many: any_ < 1.3 and few > 3 and many > 3,
     "blind": lambda equal, distinct, pinned: equal > 190 and distinct < 20 and pinned < 0.001,
@@ -389,7 +389,7 @@ TRUE = {
     "minirocket": lambda paper, own, rocket, printed: rocket == 1 > max(paper, own),
     "order": lambda with_, without, largest: abs(with_ - without) < 0.01 and without > largest + 0.2,
     "bright-labels": lambda labelled, once, twelve, scratch, trees: (
-        labelled > max(once, twelve + 0.1, scratch) and min(labelled, once) > trees + 0.05
+        labelled > max(once, twelve + 0.1) and min(labelled, once, scratch) > trees + 0.05
     ),
 }
 

@@ -66,15 +66,15 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="few-labels", title="Pre-training pays with a thousand labels, and not with thirty.",
-        sentence="RoMAE first fills in all of 21,319 simulated supernovae, those of the test among them. Where a "
-        "thousand have labels it then gains much. With thirty it gained nothing that three draws could show.",
+        id="more-training", title="Train from nothing to the end before you praise pre-training.",
+        sentence="On simulated supernovae it is worth fourteen points after twelve passes over a thousand labels, and "
+        "nine after forty-eight.",
         axis="macro F1 on SPCC", chapter="10_elasticc", lab="lightcurves", better="higher",
         marks=(
-            *(("ours", f"{count} labels, {words}", _supernovae(labels=count, pretrain_epochs=passes))
-              for count in (1000, 30) for words, passes in (("pre-trained", 3), ("not pre-trained", 0))),
-            *(("rival", f"{count} labels, boosted trees", _supernovae(labels=count, method="trees"))
-              for count in (1000, 30)),
+            ("ours", "12 passes", _supernovae(pretrain_epochs=0)), ("ours", "pre-trained, 12 passes", _supernovae()),
+            ("ours", "48 passes", _supernovae(pretrain_epochs=0, epochs=48)),
+            ("ours", "pre-trained, 48 passes", _supernovae(epochs=48)),
+            ("rival", "boosted trees", _supernovae(method="trees")),
         ),
     ),
     Finding(
@@ -87,7 +87,7 @@ FINDINGS = (
             ("ours", "labelled curves first", _supernovae("accuracy", "official", pretrain_on="labelled")),
             ("ours", "all curves, 1 pass", _supernovae("accuracy", "official", pretrain_epochs=1)),
             ("ours", "all curves, 12 passes", _supernovae("accuracy", "official")),
-            ("ours", "not pre-trained", _supernovae("accuracy", "official", pretrain_epochs=0)),
+            ("ours", "not pre-trained, 48 passes", _supernovae("accuracy", "official", pretrain_epochs=0, epochs=48)),
             ("rival", "boosted trees", _supernovae("accuracy", "official", method="trees")),
         ),
     ),

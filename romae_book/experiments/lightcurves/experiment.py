@@ -225,12 +225,15 @@ class LightCurves(Contested):
     def trained_form(self, model: nn.Module) -> nn.Module:
         return model if self.method == "gru-d" else super().trained_form(model)
 
+    def passes(self, samples: int) -> int:
+        """Over the training set: `epochs`, of few labels as many as make LEAST steps."""
+        return self.epochs if self.labels is None else max(
+            self.epochs, math.ceil(LEAST / math.ceil(samples / self.batch)))
+
     def recipe(self, samples: int) -> Recipe:
-        """Of few labels as many passes as make LEAST steps."""
         if self.labels is None:
             return super().recipe(samples)
-        epochs = max(self.epochs, math.ceil(LEAST / math.ceil(samples / self.batch)))
-        return self.replace(labels=None, epochs=epochs).recipe(samples)
+        return self.replace(labels=None, epochs=self.passes(samples)).recipe(samples)
 
     def train(self, data: Splits, seed: int, **options) -> tuple[nn.Module, list[dict]]:
         """Histories of `EMBEDDED` begin with that of the embedding, and their seconds count it in, kept or not."""
