@@ -477,7 +477,7 @@ SAID = {
         "On EROS-1 the frozen encoder is ahead of MiniRocket, but so is one never trained": lambda: all(
             change(f"{CURVES} f1_macro method=minirocket {EROS} labels={count} | {FROZEN_STARS} {trained}").low > 0
             for count in COUNTS for trained in ("", "pretrain_epochs=0")),
-        "RoMAE pre-trained and then trained four times as long is seven points ahead of MiniRocket.": lambda: (
+        "RoMAE pre-trained, then trained four times as long, is seven points ahead of MiniRocket.": lambda: (
             what := change(f"{CURVES} f1_macro method=minirocket {SPCC} labels=1000 | method=romae pretrain_epochs=3 "
                            "epochs=48")).low > 0 and round(100 * what.mean) == 7,
         "Pre-training buys it five of them, and nothing from thirty to three hundred.": lambda: (
