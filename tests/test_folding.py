@@ -101,8 +101,8 @@ def test_every_arm_runs_and_the_opponents_fit_sines():
 
 
 def test_a_visit_says_what_is_missing():
-    """Two bands always seen together, one swinging twice as far, with white noise in common: no period helps, and
-    what one band lacks the other says, but for its errors."""
+    """Two bands always seen together, of the same white noise, one twice as far: no period helps, and either band
+    gives the other up to the stated errors."""
     time, pair = np.repeat(np.arange(300.0), 2), RNG.normal(size=300)
     band, value = np.tile([0, 1], 300), np.stack((pair, 2 * pair), 1).ravel()
     asked = (band == 1) & (RNG.random(600) < 0.3)

@@ -235,7 +235,8 @@ def by_visit(
     """What a prediction (N,) lacks at the points that are `asked`, by what it lacked at the others of the same visit:
     the mean of these, weighted by stated errors and SCATTER, each band measured by how far it swings. With few of them
     it is drawn to 0, by how much is lacked at all."""
-    swing = np.array([np.std(value[(band == k) & ~asked]) for k in band])  # (N,)
+    swings = {k: np.std(value[(band == k) & ~asked]) for k in np.unique(band)}
+    swing = np.array([swings[k] for k in band])  # (N,)
     lacked = ((value - base) / swing)[~asked]
     near = np.abs(time[asked][:, None] - time[~asked]) < VISIT  # (M, S)
     weight = near / ((error / swing)[~asked] ** 2 + SCATTER**2)
