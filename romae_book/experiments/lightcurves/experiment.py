@@ -248,9 +248,9 @@ class LightCurves(Contested):
         return model, [*history, {"step": 0, "seconds": seconds, "tokens_per_second": 0.0}]
 
     def first_stage(self, data: Splits, seed: int, **options) -> tuple[RoMAE, list[dict]]:
-        """It knows no label. So for few labels and frozen encoders it is trained once for all counts, and kept beside
-        the data for these curves, settings and code; its history, kept with it, says what it cost."""
-        if self.method == "romae" and self.labels is None or not self.pretrain_epochs:
+        """It knows no label. So it is trained once for all counts of labels, methods and test sets, and kept beside the
+        data for these curves, settings and code; its history, kept with it, says what it cost."""
+        if not self.pretrain_epochs:
             return super().first_stage(data, seed, **options)
         code = (Classification.autoencoder, Classification.first_stage, Classification.pretrain_recipe,
                 LightCurves.pretrain_loss, LightCurves.thinned, deviation_loss)
