@@ -72,10 +72,11 @@ def _mortality(who: str, method: str) -> Task:
     )
 
 
-def _survey(name: str, survey: str, tested_on: str) -> tuple[Task, Task]:
-    """RoMAE from nothing, and boosted trees, on measured light curves."""
+def _survey(name: str, survey: str, tested_on: str, **changes) -> tuple[Task, Task]:
+    """RoMAE from nothing, and boosted trees, on measured light curves. changes: of the settings of PROTOCOLS."""
     where = {"survey": survey, "tested_on": tested_on}
-    ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on)) | {"pretrain_epochs": 0}
+    ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on))
+    ours = ours | {"pretrain_epochs": 0} | changes
     nothing = Setting("lightcurves", "best", "f1_macro", where | {"method": "largest"})
     least = ("ranks", "shuffled", "times")
     less = {"none": {"encoding": "none"}} | {one: {"information": one} for one in least}
@@ -103,8 +104,8 @@ TASKS = (
     *_uea("CharacterTrajectories", FAST, added=SLOW, none=SLOW),
     *_uea("LSST", {}, added={}, none={"lr": 0.0007, "pretrain_lr": 0.0017}),
     *_uea("Epilepsy", {}, added={}, none=FAST),
-    *_survey("EROS-1", "eros1", "official"), *_survey("ASAS", "asas", "folds"),
-    *_survey("SPCC", "spcc", "random"), *_survey("MALLORN", "mallorn", "folds"),
+    *_survey("EROS-1", "eros1", "official", epochs=12), *_survey("ASAS", "asas", "folds"),
+    *_survey("SPCC", "spcc", "random"), *_survey("MALLORN", "mallorn", "folds", epochs=12),
     _mortality("RoMAE", "romae"), _mortality("boosted trees", "trees"),
 )
 
