@@ -8,7 +8,6 @@ from sklearn.metrics import average_precision_score
 from romae_book.experiments.classification import Classification
 from romae_book.experiments.lightcurves import data, experiment, rivals
 from romae_book.experiments.lightcurves.experiment import LightCurves, average_precision, deviation_loss
-from romae_book.notebook import lightcurves as chapter
 from romae_lite.model import RoMAEPredictor
 from romae_lite.training import seeded
 
@@ -287,18 +286,17 @@ def test_a_frozen_encoder_reads_cls():
         LightCurves(method="frozen", cls=False, **SMALL)
 
 
-def test_few_labels_were_seen_for_as_many_steps_as_many():
-    """Of each recorded run that the figure of few labels draws."""
-    seen = 0
-    for survey, tested_on, settings in experiment.PROTOCOLS:
-        for labels in chapter.COUNTS:
-            found = chapter.runs_on(survey, tested_on, settings, labels=labels)
-            for run in (run for name in chapter.TRAINED for run in found.get(name, ())):
-                passes, per_pass = run.config["epochs"], -(-labels // run.config["batch"])
-                assert run.history[-1]["step"] == passes * per_pass >= chapter.LEAST
-                assert passes == settings["epochs"] or (passes - 1) * per_pass < chapter.LEAST  # no more than it takes
-                seen += 1
-    assert seen
+@pytest.mark.parametrize("labels", [2, 30, 64, 65, 300, 1000, 5000])
+def test_few_labels_are_seen_for_enough_steps(labels):
+    recipe = LightCurves(labels=labels).recipe(labels)
+    per_pass = -(-labels // recipe.batch)
+    assert recipe.epochs * per_pass >= experiment.LEAST and recipe.warmup == round(0.1 * recipe.epochs * per_pass)
+    assert recipe.epochs == 12 or (recipe.epochs - 1) * per_pass < experiment.LEAST  # no more than that takes
+
+
+@pytest.mark.parametrize("samples", [20, 801, 2332])
+def test_all_labels_are_seen_as_often_as_the_settings_say(samples):
+    assert LightCurves().recipe(samples).epochs == 12
 
 
 def test_a_split_that_a_survey_lacks_is_refused():

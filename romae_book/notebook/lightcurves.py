@@ -1,6 +1,5 @@
 """Chapter 10: the tables that are made from its recorded runs, and from the page's own run."""
 
-import math
 from collections.abc import Mapping
 
 from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, RIVALS, LightCurves, recurrent
@@ -17,7 +16,6 @@ SURVEYS = {
 }
 COUNTS = (10, 30, 100, 300, 1000)  # labels, of every class alike
 FIRST_STAGE = {"spcc": {"pretrain_epochs": 3}}  # of frozen encoders and few labels
-LEAST = 600  # steps of fine-tuning on few labels: about as many as 48 passes over a thousand
 TRAINED = ("pre-trained", "scratch")  # on all labels, beside those with few
 TABLED = (*EMBEDDED, "untrained")  # in the table, not in the figure of all surveys
 METHODS = {name: words for name, (words, *_) in MARKS.items()}
@@ -42,8 +40,8 @@ def runs_on(survey: str, tested_on: str, settings: Mapping, **changes) -> dict[s
     ours, first = rival.replace(**settings), FIRST_STAGE.get(survey, {})
     frozen = ours.replace(epochs=rival.epochs)  # of which it has none
     if rival.labels:
-        steps = math.ceil(rival.labels / ours.batch)  # a pass
-        ours = ours.replace(epochs=max(ours.epochs, math.ceil(LEAST / steps)), **first)
+        longer = ours.epochs // rival.epochs  # of SPCC, whose few labels are seen for four times as many steps as well
+        ours = ours.replace(epochs=ours.epochs if longer == 1 else longer * rival.passes(rival.labels), **first)
     asked = {name: rival.replace(method=name) for name in RIVALS}
     asked |= {name: frozen.replace(method=name, **first) for name in EMBEDDED}
     asked |= {

@@ -53,10 +53,11 @@ class Learnt(NamedTuple):
 
 
 
-def _survey(name: str, survey: str, tested_on: str, gap: float) -> Sweep:
-    """RoMAE from nothing on measured light curves. gap: in days."""
+def _survey(name: str, survey: str, tested_on: str, gap: float, **changes) -> Sweep:
+    """RoMAE from nothing on measured light curves. gap: in days; changes: of the settings of PROTOCOLS."""
     where = {"survey": survey, "tested_on": tested_on}
-    ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on)) | {"pretrain_epochs": 0}
+    ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on))
+    ours = ours | {"pretrain_epochs": 0} | changes
     return Sweep(
         name=name, experiment="lightcurves", preset="best", metric="f1_macro", gap=gap, changes=where | ours,
         nothing=Setting("lightcurves", "best", "f1_macro", where | {"method": "largest"}),
@@ -69,7 +70,7 @@ SWEEPS = (
           gap=1 / 99, factors=(1.0, 3.0, 10.0, 30.0, 99.0, 300.0, 1000.0), changes={}, learns=True),
     Sweep(name="synthetic series", experiment="synthetic", preset="best", metric="mse_noisy", nothing="mse_noisy_zero",
           gap=1 / 50, factors=(1.0, 10.0, 50.0, 200.0, 800.0), changes={"n_train": 32_000}, learns=True),
-    _survey("SPCC", "spcc", "random", 0.023), _survey("ASAS", "asas", "folds", 18.0),
+    _survey("SPCC", "spcc", "random", 0.023, epochs=12), _survey("ASAS", "asas", "folds", 18.0),
 )
 
 

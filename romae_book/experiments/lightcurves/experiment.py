@@ -6,6 +6,7 @@ Every point is a token, (deviation, stated error, and four numbers of the whole 
 import hashlib
 import inspect
 import json
+import math
 import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,7 +20,7 @@ from romae_lite.batching import trim
 from romae_lite.masking import hide, take
 from romae_lite.model import Encoder, RoMAE, masked_loss
 from romae_lite.tokens import Tokens, collate
-from romae_lite.training import NUMERICS, seeded_build
+from romae_lite.training import NUMERICS, Recipe, seeded_build
 
 from ..base import Splits, numpy_rng, setting
 from ..classification import Answers, Classification, Contested, average_precision, stratified
@@ -33,7 +34,7 @@ from .recurrent import GRUD
 PERIODIC = ("eros1", "asas", "rr_lyrae")
 FOLDS = 5
 PROTOCOLS = (  # survey, what is tested on, RoMAE's settings there
-    ("eros1", "official", {"period": True, "epochs": 48}),
+    ("eros1", "official", {"period": True}),
     ("asas", "folds", {"period": True, "most": 96, "epochs": 24, "pretrain_epochs": 24}),
     ("spcc", "random", {"epochs": 48}), ("spcc", "official", {"epochs": 48}), ("mallorn", "folds", {"epochs": 48}),
 )
@@ -43,6 +44,7 @@ METHODS = ("romae", "gru-d", *EMBEDDED, *RIVALS)
 SHOWN = {("trees", "ranks"), ("trees", "shuffled")}  # others than RoMAE that can be given less than all
 HIDDEN = (1 - 0.7, 1 - 0.3)  # share of an object's points that a step of training does not see
 NOISE = 0.5  # added in training, in stated errors
+LEAST = 150  # steps of fine-tuning on few labels, set beforehand: about as many as a thousand labels of SPCC get
 GRU_D = {"optimizer": "adamw", "lr": 3e-3}  # of 0.001, 0.003 and 0.01 the best on validation, EROS-1 and SPCC in sum
 COUNTS = {"eros1": 3641, "asas": 810, "spcc": 21_319, "mallorn": 3043}  # objects
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
@@ -90,7 +92,9 @@ class LightCurves(Contested):
         "curves; GRU-D; boosted trees on the sampling, times and bands without values; the largest class",
         choices=METHODS,
     )
-    labels: int | None = setting(None, "train on so many labels, of every class alike; None: all", low=2)
+    labels: int | None = setting(
+        None, f"train on so many labels, of every class alike, and RoMAE for {LEAST} steps at least; None: all", low=2,
+    )
     information: str = setting(
         "all", "what is known of a point, for RoMAE and the trees: all; times as ranks; times shuffled against values, "
         "band by band; times and bands alone (RoMAE only: for trees that is the method sampling)",
@@ -220,6 +224,16 @@ class LightCurves(Contested):
 
     def trained_form(self, model: nn.Module) -> nn.Module:
         return model if self.method == "gru-d" else super().trained_form(model)
+
+    def passes(self, samples: int) -> int:
+        """Over the training set: `epochs`, of few labels as many as make LEAST steps."""
+        return self.epochs if self.labels is None else max(
+            self.epochs, math.ceil(LEAST / math.ceil(samples / self.batch)))
+
+    def recipe(self, samples: int) -> Recipe:
+        if self.labels is None:
+            return super().recipe(samples)
+        return self.replace(labels=None, epochs=self.passes(samples)).recipe(samples)
 
     def train(self, data: Splits, seed: int, **options) -> tuple[nn.Module, list[dict]]:
         """Histories of `EMBEDDED` begin with that of the embedding, and their seconds count it in, kept or not."""
