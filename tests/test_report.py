@@ -379,8 +379,9 @@ TRUE = {
         turned_later < 1.01 * turned and added_later > 3 * added
     ),
     "unit": lambda series, sample, zero: series > 10 * sample and series > 0.85 * zero,
-    "more-training": lambda short, first, long, both, trees: (
-        (round(100 * (first - short)), round(100 * (both - long))) == (14, 9) and trees > both
+    "more-training": lambda *f1: (
+        [round(100 * (pretrained - not_)) for not_, pretrained in zip(f1[:6:2], f1[1:6:2], strict=True)][:2] == [14, 9]
+        and abs(f1[5] - f1[4]) < 0.01 and round(100 * (f1[3] - f1[4])) == 3 and f1[6] > max(f1[:6])
     ),
     "any-number": lambda best, any_, few, many: any_ < 1.3 and few > 3 and many > 3,
     "blind": lambda equal, distinct, pinned: equal > 190 and distinct < 20 and pinned < 0.001,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, RIVALS, LightCurves, recurrent
+from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, RIVALS, SLOWER, LightCurves, recurrent
 from ..experiments.lightcurves.folding import Folding
 from ..experiments.lightcurves.plots import MARKS
 from ..lab.runs import Runs, runs_of
@@ -16,11 +16,12 @@ SURVEYS = {
 }
 COUNTS = (10, 30, 100, 300, 1000)  # labels, of every class alike
 FIRST_STAGE = {"spcc": {"pretrain_epochs": 3}}  # of frozen encoders and few labels
+LONGER = {"spcc": 4}  # times as many steps with few labels
 TRAINED = ("pre-trained", "scratch")  # on all labels, beside those with few
 TABLED = (*EMBEDDED, "untrained")  # in the table, not in the figure of all surveys
 METHODS = {name: words for name, (words, *_) in MARKS.items()}
 FIRST = {  # who names SPCC's supernovae: what RoMAE saw before it learnt the classes, the least first; and the trees
-    "RoMAE from nothing": {"pretrain_epochs": 0},
+    "nothing, 48 passes": {"pretrain_epochs": 0, "epochs": 48}, "RoMAE from nothing": {"pretrain_epochs": 0},
     "first the labelled curves, 12 passes": {"pretrain_on": "labelled"},
     "first all of SPCC, 1 pass": {"pretrain_epochs": 1}, "first MALLORN, 12 passes": {"pretrain_on": "mallorn"},
     "first all of SPCC, 12 passes": {},
@@ -40,12 +41,16 @@ def runs_on(survey: str, tested_on: str, settings: Mapping, **changes) -> dict[s
     ours, first = rival.replace(**settings), FIRST_STAGE.get(survey, {})
     frozen = ours.replace(epochs=rival.epochs)  # of which it has none
     if rival.labels:
-        longer = ours.epochs // rival.epochs  # of SPCC, whose few labels are seen for four times as many steps as well
-        ours = ours.replace(epochs=ours.epochs if longer == 1 else longer * rival.passes(rival.labels), **first)
+        if survey in LONGER:
+            ours = ours.replace(epochs=LONGER[survey] * rival.passes(rival.labels))
+        ours = ours.replace(**first)
+    scratch = ours.replace(pretrain_epochs=0)
+    if ours.epochs == settings.get("epochs", rival.epochs):  # as many passes as over all labels
+        scratch = scratch.replace(**SLOWER.get((survey, tested_on), {}))
     asked = {name: rival.replace(method=name) for name in RIVALS}
     asked |= {name: frozen.replace(method=name, **first) for name in EMBEDDED}
     asked |= {
-        "pre-trained": ours, "scratch": ours.replace(pretrain_epochs=0), "gru-d": rival.replace(**recurrent(settings)),
+        "pre-trained": ours, "scratch": scratch, "gru-d": rival.replace(**recurrent(survey, tested_on)),
         "untrained": frozen.replace(method="frozen", pretrain_epochs=0),
     }
     return {name: runs for name in METHODS if (runs := runs_of(asked[name]))}
@@ -96,8 +101,7 @@ def biased() -> dict[str, dict[str, Summary]]:
     thousand labels at random."""
     found = {}
     for seen, changes in FIRST.items():
-        settings = {"survey": "spcc"} | ({} if "method" in changes else {"epochs": 48})
-        scores = (LightCurves.best().replace(tested_on=on, **settings, **changes) for on in ("official", "random"))
+        scores = (LightCurves.best().replace(survey="spcc", tested_on=on, **changes) for on in ("official", "random"))
         official, random = map(runs_of, scores)
         if official and random:
             known = {"others": official.summary("accuracy"), "random": random.summary("accuracy")}

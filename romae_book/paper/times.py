@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from ..experiments.lightcurves.experiment import PROTOCOLS
+from ..experiments.lightcurves.experiment import from_nothing
 from ..lab.records import Record
 from ..lab.runs import Runs
 from ..lab.summary import Summary, summarise
@@ -73,10 +73,9 @@ def _mortality(who: str, method: str) -> Task:
 
 
 def _survey(name: str, survey: str, tested_on: str, **changes) -> tuple[Task, Task]:
-    """RoMAE from nothing, and boosted trees, on measured light curves. changes: of the settings of PROTOCOLS."""
+    """RoMAE from nothing, and boosted trees, on measured light curves. changes: of its settings."""
     where = {"survey": survey, "tested_on": tested_on}
-    ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on))
-    ours = ours | {"pretrain_epochs": 0} | changes
+    ours = from_nothing(survey, tested_on) | changes
     nothing = Setting("lightcurves", "best", "f1_macro", where | {"method": "largest"})
     least = ("ranks", "shuffled", "times")
     less = {"none": {"encoding": "none"}} | {one: {"information": one} for one in least}
@@ -105,7 +104,7 @@ TASKS = (
     *_uea("LSST", {}, added={}, none={"lr": 0.0007, "pretrain_lr": 0.0017}),
     *_uea("Epilepsy", {}, added={}, none=FAST),
     *_survey("EROS-1", "eros1", "official"), *_survey("ASAS", "asas", "folds"),
-    *_survey("SPCC", "spcc", "random"), *_survey("MALLORN", "mallorn", "folds", epochs=12),
+    *_survey("SPCC", "spcc", "random", epochs=48), *_survey("MALLORN", "mallorn", "folds", epochs=12),
     _mortality("RoMAE", "romae"), _mortality("boosted trees", "trees"),
 )
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..experiments.lightcurves.experiment import PROTOCOLS
+from ..experiments.lightcurves.experiment import from_nothing
 from ..lab.runs import Runs
 from ..lab.summary import Summary, summarise
 from .ladder import of_setting
@@ -54,10 +54,9 @@ class Learnt(NamedTuple):
 
 
 def _survey(name: str, survey: str, tested_on: str, gap: float, **changes) -> Sweep:
-    """RoMAE from nothing on measured light curves. gap: in days; changes: of the settings of PROTOCOLS."""
+    """RoMAE from nothing on measured light curves. gap: in days; changes: of its settings."""
     where = {"survey": survey, "tested_on": tested_on}
-    ours = next(more for one, by, more in PROTOCOLS if (one, by) == (survey, tested_on))
-    ours = ours | {"pretrain_epochs": 0} | changes
+    ours = from_nothing(survey, tested_on) | changes
     return Sweep(
         name=name, experiment="lightcurves", preset="best", metric="f1_macro", gap=gap, changes=where | ours,
         nothing=Setting("lightcurves", "best", "f1_macro", where | {"method": "largest"}),
