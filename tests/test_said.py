@@ -65,8 +65,9 @@ def part(task: str, less: str, who: str = "RoMAE") -> Summary:
 
 
 def chosen(settings: str) -> float:
-    """Macro F1 on the validation part of SPCC, by labels at random."""
-    return np.mean([run.history[-1]["valid_f1_macro"] for run in runs(f"{CURVES} f1_macro {SPCC} {settings}")])
+    """Macro F1 on the validation part of SPCC, by labels at random; over the seeds that all were run with."""
+    found = runs(f"{CURVES} f1_macro {SPCC} {settings}")
+    return np.mean([run.history[-1]["valid_f1_macro"] for run in found if run.seed < 3])
 
 
 def gained(passes: int) -> int:
@@ -404,7 +405,7 @@ SAID = {
             part("synthetic series", "none").mean < 0.5 and abs(part("pendulum", "none").mean - 5 / 6) < 0.02
             and abs(part("SPCC", "none").mean - 8 / 9) < 0.01 and part("SPCC", "none").high < 1,
         "trees that learn noise fall below nothing": lambda: part("LSST", "times", "boosted trees").high < 0,
-        "RoMAE loses a tenth by shuffling LSST.": lambda:
+        "Shuffling costs RoMAE a tenth on LSST.": lambda:
             0.88 < (lsst := part("LSST", "shuffled")).mean < 0.92 and lsst.high < 1,
         "On ASAS it loses nearly half by either": lambda: all(
             0.5 < part("ASAS", less).mean < 0.6 for less in ("shuffled", "ranks")),
@@ -438,7 +439,7 @@ SAID = {
             lambda: abs(mean(f"{CURVES} accuracy method=trees {SPCC}") - 0.9) < 0.02 and round(100 * (
                 less := change(f"{CURVES} f1_macro method=trees {SPCC} | method=romae {LONGEST}")).mean) == -8
             and less.high < 0,
-        "On **MALLORN** they are ahead of it by as much; five folds do not decide whether they beat it pre-trained.":
+        "On **MALLORN** they are ahead of it by as much; of RoMAE pre-trained five folds do not decide.":
             lambda: (less := change(f"{CURVES} f1_macro method=trees {MALLORN} | method=romae {FROM_NOTHING}")).high < 0
             and round(100 * less.mean) == -8
             and no_difference(f"{CURVES} f1_macro method=trees {MALLORN} | method=romae epochs=48"),
@@ -451,12 +452,15 @@ SAID = {
             lambda: gained(12) == 14,
         "After 48 it is nine points, and after 192 nothing.": lambda: gained(48) == 9
             and no_difference(f"{CURVES} f1_macro {SPCC} {LONGEST} | pretrain_epochs=12"),
-        "The validation part chooses 192 from nothing and 48 pre-trained, and pre-training is three points ahead.":
+        "the validation part chooses 192 from nothing and 48 pre-trained, and pre-training is three points ahead.":
             lambda: (
             max((12, 48, 192), key=lambda passes: chosen(f"epochs={passes} pretrain_epochs=0")),
             max((12, 48, 192), key=lambda passes: chosen(f"epochs={passes}")),
             round(100 * (what := change(f"{CURVES} f1_macro {SPCC} {LONGEST} | pretrain_epochs=12 epochs=48")).mean),
             what.low > 0) == (192, 48, 3, True),
+        "So it mostly spares passes over labels, and takes longer than they do.": lambda: min(
+            run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC} epochs=48")) > max(
+            run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC} {LONGEST}")),
         "On MALLORN it is worth three points after 48 passes, the most that we ran": lambda: (
             what := change(f"{CURVES} f1_macro {MALLORN} {FROM_NOTHING} | pretrain_epochs=12")).low > 0
             and round(100 * what.mean) == 3,
@@ -485,7 +489,7 @@ SAID = {
             summary.mean <= methods["trees"][count].mean
             for methods in chapter_10.few().values() for name, by in methods.items() for count, summary in by.items()
             if count is None or count >= 100),
-        "From three hundred on SPCC and a thousand on EROS-1 take trees on features: they are ahead.": lambda: all(
+        "From three hundred on SPCC and a thousand on EROS-1 take trees on features: they lead.": lambda: all(
             change(f"{CURVES} f1_macro method=trees {where} labels={count} | {frozen}").high < 0
             for where, frozen, least in ((EROS, FROZEN_STARS, 1000), (SPCC, FROZEN_SUPERNOVAE, 300))
             for count in COUNTS if count is None or count >= least),
@@ -495,7 +499,7 @@ SAID = {
         "RoMAE pre-trained is seven points ahead of MiniRocket.": lambda: (
             what := change(f"{CURVES} f1_macro method=minirocket {SPCC} labels=1000 | method=romae pretrain_epochs=3 "
                            "epochs=48")).low > 0 and round(100 * what.mean) == 7,
-        "From thirty labels up pre-training buys nothing there that three draws show.": lambda: all(
+        "From thirty labels up pre-training buys nothing that three draws show.": lambda: all(
             no_difference(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC} labels={count} epochs={alone} | "
                           f"pretrain_epochs=3 epochs={after}")
             for count, alone, after in ((30, 600, 600), (100, 300, 300), (300, 120, 120), (1000, 192, 48))),

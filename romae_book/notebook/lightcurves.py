@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, RIVALS, SLOWER, LightCurves, recurrent
+from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, RIVALS, LightCurves, from_nothing, recurrent
 from ..experiments.lightcurves.folding import Folding
 from ..experiments.lightcurves.plots import MARKS
 from ..lab.runs import Runs, runs_of
@@ -44,9 +44,8 @@ def runs_on(survey: str, tested_on: str, settings: Mapping, **changes) -> dict[s
         if survey in LONGER:
             ours = ours.replace(epochs=LONGER[survey] * rival.passes(rival.labels))
         ours = ours.replace(**first)
-    scratch = ours.replace(pretrain_epochs=0)
-    if ours.epochs == settings.get("epochs", rival.epochs):  # as many passes as over all labels
-        scratch = scratch.replace(**SLOWER.get((survey, tested_on), {}))
+    more = ours.epochs > settings.get("epochs", rival.epochs)  # passes than over all labels
+    scratch = ours.replace(pretrain_epochs=0) if more else rival.replace(**from_nothing(survey, tested_on))
     asked = {name: rival.replace(method=name) for name in RIVALS}
     asked |= {name: frozen.replace(method=name, **first) for name in EMBEDDED}
     asked |= {
