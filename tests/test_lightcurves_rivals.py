@@ -119,6 +119,15 @@ def test_a_linear_head_finds_a_plane():
     np.testing.assert_allclose(p.sum(1), 1)
 
 
+def test_a_linear_head_counts_a_rare_class_like_a_frequent_one():
+    rng = np.random.default_rng(0)
+    y = (np.arange(2000) % 20 == 0).astype(int)  # one in twenty
+    x = rng.normal(size=(2000, 1)) + y[:, None]  # equal spreads, one apart: halfway is where both are equally likely
+    found = rivals.linear(x[:1000], y[:1000], x[1000:], 2).argmax(1)
+    border = x[1000:][found == 1].min()
+    assert abs(border - 0.5) < 0.25  # standard error of the mean of the rare class's fifty: 0.14; unweighted: 3.4
+
+
 def test_score_is_scikit_learns():
     label, predicted = RNG.integers(0, 5, 200), RNG.integers(0, 5, 200)
     assert rivals.macro_f1(label, predicted, 6) == pytest.approx(f1_score(label, predicted, average="macro"))
