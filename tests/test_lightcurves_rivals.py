@@ -128,6 +128,23 @@ def test_a_linear_head_counts_a_rare_class_like_a_frequent_one():
     assert abs(border - 0.5) < 0.25  # standard error of the mean of the rare class's fifty: 0.14; unweighted: 3.4
 
 
+def test_the_linear_heads_setting_is_the_best_on_what_is_held_back():
+    """Noise of four times the features: of two settings the one with the larger penalty, whichever is named first."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(120, 400)), np.arange(120) % 2
+    x[:, 0] += 3 * y
+    alone, free = (rivals.linear(x, y, x, 2, settings=[one]) for one in ((0.001, -1.0), (1e4, -1.0)))
+    held = rivals.hold_out(y, 0, None)
+    scores = [
+        rivals.macro_f1(y[held], rivals.linear(x[~held], y[~held], x[held], 2, settings=[one]).argmax(1), 2)
+        for one in ((0.001, -1.0), (1e4, -1.0))
+    ]
+    better = (alone, free)[int(np.argmax(scores))]
+    assert scores[0] != scores[1]
+    for order in (((0.001, -1.0), (1e4, -1.0)), ((1e4, -1.0), (0.001, -1.0))):
+        np.testing.assert_array_equal(rivals.linear(x, y, x, 2, settings=order), better)
+
+
 def test_score_is_scikit_learns():
     label, predicted = RNG.integers(0, 5, 200), RNG.integers(0, 5, 200)
     assert rivals.macro_f1(label, predicted, 6) == pytest.approx(f1_score(label, predicted, average="macro"))

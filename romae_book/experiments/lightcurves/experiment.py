@@ -300,12 +300,13 @@ class LightCurves(Contested):
             return rivals.minirocket(curves.rows(train), curves.rows(test), about[train], about[test], seed)
         if embedding is not None:  # of all curves the same mean and spread
             embedding = (embedding - embedding.mean(0)) / (embedding.std(0) + 1e-9)
+        group = curves.part[train] if self.survey == "mallorn" else None
         if self.method == "frozen":
-            return rivals.linear(embedding[train], label, embedding[test], self.classes)
+            choice = {} if self.labels else {"seed": seed, "settings": rivals.LINEAR, "group": group}
+            return rivals.linear(embedding[train], label, embedding[test], self.classes, **choice)
         table = sampled(self.survey) if self.method == "sampling" else hand_made(self.survey, self.information)
         if self.method == "beside":
             table = np.hstack((table, embedding))  # (n, F + 2 E)
-        group = curves.part[train] if self.survey == "mallorn" else None
         return rivals.trees(table[train], label, table[test], self.classes, seed=seed, group=group)[0]
 
     def thinned(self, batch: Tokens, generator: torch.Generator) -> Tokens:

@@ -12,6 +12,8 @@ from .data import Curves
 # (leaves of LightGBM, or 0 for none; exponent of the class shares in the weights; whether ExtraTrees are averaged in)
 SETTINGS = ((7, -1.0, False), (31, -1.0, False), (15, -0.5, False), (7, -1.0, True), (31, -1.0, True), (15, -0.5, True),
             (0, -1.0, True))
+# (scikit-learn's C, the inverse of the penalty; exponent of the class shares in the weights)
+LINEAR = ((0.03, -1.0), (0.03, -0.5), (0.03, 0.0), (0.3, -1.0), (0.3, -0.5), (0.3, 0.0), (3.0, -0.5))
 
 
 def trees(
@@ -77,14 +79,26 @@ def _all_classes(model, x: np.ndarray, classes: int) -> np.ndarray:
     return out
 
 
-def linear(train: np.ndarray, label: np.ndarray, test: np.ndarray, classes: int, c: float = 0.03) -> np.ndarray:
-    """Probabilities (n, K) of the test set by logistic regression, in which every class counts alike. c is
-    scikit-learn's C, the inverse of the penalty; with few labels there is nothing to choose it on, and 0.03 was set
-    beforehand."""
+def linear(
+    train: np.ndarray, label: np.ndarray, test: np.ndarray, classes: int, seed: int = 0,
+    settings: Sequence[tuple] = LINEAR[:1], group: np.ndarray | None = None,
+) -> np.ndarray:
+    """Probabilities (n, K) of the test set by logistic regression. Settings are chosen as those of the trees; of few
+    labels, where there is nothing to choose on, there is one, set beforehand."""
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(C=c, class_weight="balanced", max_iter=2000).fit(train, label)
-    return _all_classes(model, test, classes)
+    def fitted(x: np.ndarray, y: np.ndarray, asked: np.ndarray, setting: tuple) -> np.ndarray:
+        c, exponent = setting
+        weight = (np.bincount(y)[y] / len(y)) ** exponent
+        model = LogisticRegression(C=c, max_iter=2000).fit(x, y, sample_weight=weight / weight.mean())
+        return _all_classes(model, asked, classes)
+
+    if len(settings) > 1:
+        held = hold_out(label, seed, group)
+        tried = (fitted(train[~held], label[~held], train[held], one) for one in settings)
+        scores = [macro_f1(label[held], p.argmax(1), classes) for p in tried]
+        settings = [settings[int(np.argmax(scores))]]
+    return fitted(train, label, test, settings[0])
 
 
 def minirocket(
