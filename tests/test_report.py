@@ -389,8 +389,8 @@ TRUE = {
     "physionet": lambda scored, plausible, table, text: plausible < 0.8 * scored,
     "minirocket": lambda paper, own, rocket, printed: rocket == 1 > max(paper, own),
     "order": lambda with_, without, largest: abs(with_ - without) < 0.01 and without > largest + 0.2,
-    "bright-labels": lambda labelled, once, twelve, scratch, trees: (
-        labelled > max(once, twelve + 0.1) and min(labelled, once, scratch) > trees + 0.05
+    "bright-labels": lambda scratch, *first: (
+        abs(scratch - first[-1]) < 0.03 and scratch > max(first[:-1]) + 0.05  # the last are the trees
     ),
 }
 

@@ -36,8 +36,8 @@ def _uea(preset: str, metric: str, dataset: str, **changes) -> Setting:
     return Setting("uea", preset, metric, {"dataset": dataset, **changes})
 
 
-def _supernovae(metric: str = "f1_macro", tested_on: str = "random", **changes) -> Setting:
-    return _of("lightcurves", "best", metric, survey="spcc", tested_on=tested_on, **changes)
+def _supernovae(tested_on: str = "random", **changes) -> Setting:
+    return _of("lightcurves", "best", "f1_macro", survey="spcc", tested_on=tested_on, **changes)
 
 
 FINDINGS = (
@@ -80,17 +80,17 @@ FINDINGS = (
         ),
     ),
     Finding(
-        id="bright-labels", title="Where only bright supernovae have labels, the faint curves buy nothing.",
-        sentence="After twelve passes over all curves RoMAE names held-back bright ones best, and the others "
-        "worse than after twelve over the labelled curves alone. A validation set of bright ones chooses wrongly here.",
-        axis="accuracy on SPCC, by the challenge's own labels", chapter="10_elasticc", lab="lightcurves",
+        id="bright-labels", title="Where only bright supernovae have labels, pre-training hurts.",
+        sentence="After 48 passes over those labels RoMAE from nothing is level with the trees. Whatever it has seen "
+        "first, it names held-back bright ones better and the others worse. Validation would choose wrongly.",
+        axis="macro F1 on SPCC, by the challenge's own labels", chapter="10_elasticc", lab="lightcurves",
         better="higher",
         marks=(
-            ("ours", "labelled curves first", _supernovae("accuracy", "official", pretrain_on="labelled")),
-            ("ours", "all curves, 1 pass", _supernovae("accuracy", "official", pretrain_epochs=1)),
-            ("ours", "all curves, 12 passes", _supernovae("accuracy", "official")),
-            ("ours", "not pre-trained, 48 passes", _supernovae("accuracy", "official", pretrain_epochs=0, epochs=48)),
-            ("rival", "boosted trees", _supernovae("accuracy", "official", method="trees")),
+            ("ours", "not pre-trained", _supernovae("official", pretrain_epochs=0, epochs=48)),
+            ("ours", "labelled curves first", _supernovae("official", pretrain_on="labelled", epochs=48)),
+            ("ours", "all curves, 1 pass", _supernovae("official", pretrain_epochs=1, epochs=48)),
+            ("ours", "all curves, 12 passes", _supernovae("official", epochs=48)),
+            ("rival", "boosted trees", _supernovae("official", method="trees")),
         ),
     ),
     Finding(

@@ -103,7 +103,7 @@ TASKS = (
     *_uea("CharacterTrajectories", FAST, added=SLOW, none=SLOW),
     *_uea("LSST", {}, added={}, none={"lr": 0.0007, "pretrain_lr": 0.0017}),
     *_uea("Epilepsy", {}, added={}, none=FAST),
-    *_survey("EROS-1", "eros1", "official"), *_survey("ASAS", "asas", "folds"),
+    *_survey("EROS-1", "eros1", "official", epochs=12), *_survey("ASAS", "asas", "folds"),
     *_survey("SPCC", "spcc", "random", epochs=48), *_survey("MALLORN", "mallorn", "folds", epochs=12),
     _mortality("RoMAE", "romae"), _mortality("boosted trees", "trees"),
 )

@@ -117,25 +117,56 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
 
 
 @figures.style()
-def biased(found: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Accuracy on SPCC with intervals, a row for what RoMAE saw first: above by the challenge's labels, below by labels
-    at random. found: a Summary by row, then by "others", "held back" or "random"."""
+def passes(surveys: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> Figure:
+    """Macro F1 against passes over the labels, a panel a survey, a line for each start, with intervals.
+
+    surveys: a Summary by title, then by MARKS, then by passes.
+    """
+    counts = sorted({n for starts in surveys.values() for by in starts.values() for n in by})
+    fig, axes = plt.subplots(1, len(surveys), figsize=(4.9, 3.3), sharey=True, squeeze=False)
+    drawn = {}
+    for ax, (survey, starts) in zip(axes[0], surveys.items(), strict=True):
+        for name, by in starts.items():
+            words, colour, mark, filled = MARKS[name]
+            ink, known = figures.COLOURS[colour], [n for n in counts if n in by]
+            for n in known:
+                if by[n].low is not None:
+                    ax.plot([n, n], [by[n].low, by[n].high], color=ink, ls="-", lw=3.5, alpha=0.3)
+            drawn[words], = ax.plot(known, [by[n].mean for n in known], mark, ls="-" if filled else "--", color=ink,
+                                    ms=6, mew=1.4, lw=1.5, mfc=ink if filled else "none")
+        ax.set(title=survey, xscale="log", xlim=(counts[0] / 1.6, counts[-1] * 1.6), xlabel="passes")
+        ax.set_xticks(counts, counts)
+        ax.minorticks_off()
+    axes[0, 0].set(ylabel="macro F1")
+    fig.legend(drawn.values(), drawn, loc="outside lower center", ncols=2, fontsize=8.5)
+    return fig
+
+
+@figures.style()
+def biased(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Figure:
+    """Macro F1 on SPCC with intervals, a row for what RoMAE saw first: above by the challenge's labels, below by labels
+    at random. found: a Summary by row, by passes over the labels, and by "others", "held back" or "random"; after the
+    fewest passes the marks are hollow."""
     fig, axes = plt.subplots(2, 1, figsize=(4.9, 0.84 * len(found) + 1.9), sharex=True)
     panels = (("the challenge's labels", ("held back", "others")), ("a thousand labels at random", ("random",)))
     words = {"others": "all others, mostly faint", "held back": "labelled ones held back, bright"}
-    drawn = {}
+    least, drawn = min(n for by in found.values() for n in by if n), {}
     for ax, (title, parts) in zip(axes, panels, strict=True):
-        for y, (name, by) in enumerate(found.items()):
-            for part in [part for part in parts if part in by]:
-                score, trees = by[part], "trees" in name
-                ink = figures.COLOURS["green" if trees else "amber" if part == "held back" else "blue"]
-                if score.low is not None:
-                    ax.plot([score.low, score.high], [y, y], color=ink, ls="-", lw=3.5, alpha=0.35)
-                mark, = ax.plot(score.mean, y, "D" if trees else "s" if part == "held back" else "o", color=ink, ms=6.5)
-                drawn |= {} if trees else {part: mark}
-        ax.set(title=title, xlim=(0.5, 1), xticks=(0.6, 0.7, 0.8, 0.9), ylim=(len(found) - 0.5, -0.5))
+        for y, by_passes in enumerate(found.values()):
+            for part in parts:
+                scores = {passes: by[part] for passes, by in by_passes.items() if part in by}
+                ink = figures.COLOURS["green" if 0 in scores else "amber" if part == "held back" else "blue"]
+                mark = "D" if 0 in scores else "s" if part == "held back" else "o"
+                for passes, score in scores.items():
+                    at = y + (-0.14 if passes == least else 0.14) * (len(scores) > 1)
+                    if score.low is not None:
+                        ax.plot([score.low, score.high], [at, at], color=ink, ls="-", lw=3.5, alpha=0.35)
+                    dot, = ax.plot(score.mean, at, mark, color=ink, ms=6, mew=1.4,
+                                   mfc="none" if passes == least else ink)
+                    drawn |= {part: dot} if part in words and passes > least else {}
+        ax.set(title=title, xlim=(0.35, 1), xticks=(0.4, 0.6, 0.8, 1), ylim=(len(found) - 0.5, -0.5))
         ax.set_yticks(range(len(found)), list(found), fontsize=8.5)
-    axes[1].set_xlabel("accuracy")
+    axes[1].set_xlabel("macro F1")
     fig.legend([drawn[part] for part in words if part in drawn], [words[part] for part in words if part in drawn],
                loc="outside lower center", ncols=2, fontsize=8.5)
     return fig
