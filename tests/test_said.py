@@ -461,18 +461,18 @@ SAID = {
             and len(lead := values(f"{CURVES} accuracy method=trees {ASAS}") - values(
                 f"{CURVES} accuracy period=True most=96 epochs=24 pretrain_epochs=0 {ASAS}")) == 5
             and (lead > 0).all(),
-        "the validation part chooses 192 from nothing and 48 pre-trained, and pre-training is three points ahead.":
+        "Validation chooses 192 passes from nothing and 48 after pre-training, which is then three points ahead.":
             lambda: (
             max((12, 48, 192), key=lambda passes: chosen(f"epochs={passes} pretrain_epochs=0")),
             max((12, 48, 192), key=lambda passes: chosen(f"epochs={passes}")),
             round(100 * (what := change(f"{CURVES} f1_macro {SPCC} {LONGEST} | pretrain_epochs=12 epochs=48")).mean),
             what.low > 0) == (192, 48, 3, True),
-        "Twelve passes over the labels of SPCC are 156 steps": lambda: {
+        "Twelve passes over SPCC's labels are 156 steps": lambda: {
             record.history[-1]["step"] for record in runs(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC}")} == {156},
         "So it mostly spares passes, and takes longer than they do.": lambda: min(
             run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC} epochs=48")) > max(
             run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC} {LONGEST}")),
-        "On MALLORN eight points after twelve passes are three after 48, the most that we ran.": lambda: [
+        "On MALLORN it is worth eight points after twelve passes and three after 48, the most that we ran.": lambda: [
             round(100 * (what := change(
                 f"{CURVES} f1_macro {MALLORN} pretrain_epochs=0 epochs={passes} | pretrain_epochs=12")).mean)
             * (what.low > 0) for passes in (12, 48)] == [8, 3],
