@@ -408,8 +408,8 @@ SAID = {
             lambda: 0.6 < part("ASAS", "shuffled", "boosted trees").mean < 0.72 and all(
                 abs(part(name, less, "boosted trees").mean - left) < 0.03
                 for name in ("SPCC", "MALLORN") for less, left in (("ranks", 0.9), ("shuffled", 0.75))),
-        "On EROS-1 the trees lose next to nothing by either": lambda: all(
-            part("EROS-1", less, "boosted trees").mean > 0.95 for less in ("ranks", "shuffled")),
+        "On EROS-1 the trees lose a twentieth at most by either": lambda: all(
+            part("EROS-1", less, "boosted trees").mean > 0.945 for less in ("ranks", "shuffled")),
         "For deaths and on the UEA sets what was tried costs less than a twentieth": lambda: all(
             one.left.mean > 0.95 for one in times.shares() if one.task.who == "boosted trees"
             and one.less in ("ranks", "shuffled") and one.task.name not in SURVEYS),
@@ -449,11 +449,11 @@ SAID = {
             abs(mean(f"{CURVES} accuracy method=trees {SPCC}") - 0.9) < 0.02
             and (less := change(f"{CURVES} f1_macro method=trees {SPCC} | method=romae epochs=48")).high < 0
             and round(100 * less.mean) == -5),
-        "On **MALLORN** they are eight ahead of it from nothing; against RoMAE pre-trained five folds do not decide.":
+        "On **MALLORN** they lead RoMAE from nothing by eight; against RoMAE pre-trained five folds do not decide.":
             lambda: (less := change(f"{CURVES} f1_macro method=trees {MALLORN} | method=romae {FROM_NOTHING}")).high < 0
             and round(100 * less.mean) == -8
             and no_difference(f"{CURVES} f1_macro method=trees {MALLORN} | method=romae epochs=48"),
-        "For the disruptions alone, F1 is 0.58 and 0.50.": lambda: (
+        "For the disruptions alone, their F1 is 0.58, and RoMAE's pre-trained 0.50.": lambda: (
             round(f1_of(3, f"{CURVES} f1_macro method=trees {MALLORN}"), 2),
             round(f1_of(3, f"{CURVES} f1_macro {MALLORN} epochs=48"), 2)) == (0.58, 0.50),
         "they name three stars of four among 28 classes, and are ahead on all five folds":
@@ -472,7 +472,7 @@ SAID = {
         "So it mostly spares passes, and takes longer than they do.": lambda: min(
             run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC} epochs=48")) > max(
             run.wall_seconds for run in runs(f"{CURVES} f1_macro {SPCC} {LONGEST}")),
-        "On MALLORN it is worth eight points after twelve passes and three after 48, the most that we ran.": lambda: [
+        "On MALLORN eight points after twelve passes shrink to three after 48, our longest run.": lambda: [
             round(100 * (what := change(
                 f"{CURVES} f1_macro {MALLORN} pretrain_epochs=0 epochs={passes} | pretrain_epochs=12")).mean)
             * (what.low > 0) for passes in (12, 48)] == [8, 3],
@@ -482,19 +482,20 @@ SAID = {
         "With labels at random it does.": lambda: all(
             mean(f"{CURVES} f1_macro {SPCC} epochs=48") > mean(f"{CURVES} f1_macro {SPCC} epochs=48 {first}") + 0.02
             for first in (*SHORT, "pretrain_epochs=0")),
-        "With the challenge's it hurts": lambda: all(
-            change(f"{CURVES} f1_macro {BRIGHT} {FROM_NOTHING} | {first} epochs=48").high < 0
+        "any first stage is ahead of none after 12 passes, and ten points behind or more after 48": lambda: all(
+            mean(f"{CURVES} f1_macro {BRIGHT} {first}") > mean(f"{CURVES} f1_macro {BRIGHT} pretrain_epochs=0")
+            and (less := change(f"{CURVES} f1_macro {BRIGHT} {FROM_NOTHING} | {first} epochs=48")).high < 0
+            and round(100 * less.mean) <= -10
             for first in ("pretrain_epochs=12", "pretrain_epochs=1", "pretrain_on=labelled pretrain_epochs=12",
                           "pretrain_on=mallorn pretrain_epochs=12")),
-        "RoMAE from nothing is level with the trees, and ten points ahead of RoMAE that had seen all curves": lambda: (
-            no_difference(f"{CURVES} f1_macro {BRIGHT} method=trees | method=romae {FROM_NOTHING}")
-            and round(100 * change(f"{CURVES} f1_macro {BRIGHT} {FROM_NOTHING} | pretrain_epochs=12").mean) == -10),
-        "the bright ones held back say the opposite": lambda: held_back("epochs=48") > max(
+        "RoMAE from nothing is then level with the trees.": lambda:
+            no_difference(f"{CURVES} f1_macro {BRIGHT} method=trees | method=romae {FROM_NOTHING}"),
+        "held-back bright ones say the opposite": lambda: held_back("epochs=48") > max(
             held_back(f"epochs=48 {first}") for first in (*SHORT, "pretrain_epochs=0")),
         "The trees fall too, from 0.83 to 0.57.": lambda: (
             round(mean(f"{CURVES} f1_macro method=trees {SPCC}"), 2),
             round(mean(f"{CURVES} f1_macro method=trees {BRIGHT}"), 2)) == (0.83, 0.57),
-        "They name 64 of a hundred rightly, no more than type II for all would, and RoMAE from nothing 73.": lambda: (
+        "They name 64 of a hundred rightly, no more than type II for all would, RoMAE from nothing 73.": lambda: (
             (there := runs(f"{CURVES} accuracy {BRIGHT} {FROM_NOTHING}")[0].arrays["confusion"].sum(1))[0] / there.sum()
             > (trees := mean(f"{CURVES} accuracy method=trees {BRIGHT}")) and round(100 * trees) == 64
             and round(100 * mean(f"{CURVES} accuracy {BRIGHT} {FROM_NOTHING}")) == 73),
@@ -512,7 +513,7 @@ SAID = {
         "RoMAE pre-trained is seven points ahead of MiniRocket.": lambda: (
             what := change(f"{CURVES} f1_macro method=minirocket {SPCC} labels=1000 | method=romae pretrain_epochs=3 "
                            "epochs=48")).low > 0 and round(100 * what.mean) == 7,
-        "From nothing it does as well, at every count, as far as three draws show.": lambda: all(
+        "From nothing it does as well there, as far as three draws show.": lambda: all(
             no_difference(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC} labels={count} epochs={alone} | "
                           f"pretrain_epochs=3 epochs={after}")
             for count, alone, after in (
