@@ -70,11 +70,6 @@ def chosen(settings: str) -> float:
     return np.mean([run.history[-1]["valid_f1_macro"] for run in found if run.seed < 3])
 
 
-def gained(passes: int) -> int:
-    """Points of macro F1 by pre-training on SPCC, by labels at random."""
-    return round(100 * change(f"{CURVES} f1_macro {SPCC} pretrain_epochs=0 epochs={passes} | pretrain_epochs=12").mean)
-
-
 def f1_of(kind: int, words: str) -> float:
     """F1 of one class, mean over runs; rows of a confusion are what is true."""
     tables = [record.arrays["confusion"] for record in runs(words)]

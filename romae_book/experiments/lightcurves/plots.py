@@ -5,6 +5,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ... import figures
@@ -83,6 +85,18 @@ def scores(surveys: Mapping[str, Mapping[str, Any]]) -> Figure:
     return fig
 
 
+def line(ax: Axes, name: str, by: Mapping[int, Any]) -> Artist:
+    """A method's scores with their intervals, from left to right. by: a Summary by place."""
+    _, colour, mark, filled = MARKS[name]
+    ink = figures.COLOURS[colour]
+    for x, score in by.items():
+        if score.low is not None:
+            ax.plot([x, x], [score.low, score.high], color=ink, ls="-", lw=3.5, alpha=0.3)
+    drawn, = ax.plot(list(by), [score.mean for score in by.values()], mark, ls="-" if filled else "--", color=ink,
+                     ms=6, mew=1.4, lw=1.5, mfc=ink if filled else "none")
+    return drawn
+
+
 @figures.style()
 def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure:
     """Macro F1 against the number of labels, a panel a survey, one below the other so that a phone shows them, and a
@@ -96,15 +110,9 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
     drawn = {}
     for ax, (survey, methods) in zip(axes[:, 0], surveys.items(), strict=True):
         for name, by in methods.items():
-            words, colour, mark, filled = MARKS[name]
-            look = dict(color=figures.COLOURS[colour], marker=mark, ms=6, mew=1.4, mfc=None if filled else "none")
-            for part, style in (([n for n in counts if n in by], "-" if filled else "--"), ([None] * (None in by), "")):
-                if part:
-                    x, found = [n or apart for n in part], [by[n] for n in part]
-                    ends = [[one.mean if end is None else end for one in found
-                             for end in [getattr(one, side)]] for side in ("low", "high")]
-                    ax.vlines(x, *ends, color=look["color"], lw=3.5, alpha=0.3)
-                    drawn[name], = ax.plot(x, [one.mean for one in found], ls=style, lw=1.5, **look)
+            drawn[name] = line(ax, name, {n: by[n] for n in counts if n in by})
+            if None in by:
+                line(ax, name, {apart: by[None]})
         ax.set(title=survey, xscale="log", ylabel="macro F1")
         ax.set_xticks([*counts, apart], [*map(str, counts), "all"])
         ax.minorticks_off()
@@ -127,13 +135,7 @@ def passes(surveys: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> Figure:
     drawn = {}
     for ax, (survey, starts) in zip(axes[0], surveys.items(), strict=True):
         for name, by in starts.items():
-            words, colour, mark, filled = MARKS[name]
-            ink, known = figures.COLOURS[colour], [n for n in counts if n in by]
-            for n in known:
-                if by[n].low is not None:
-                    ax.plot([n, n], [by[n].low, by[n].high], color=ink, ls="-", lw=3.5, alpha=0.3)
-            drawn[words], = ax.plot(known, [by[n].mean for n in known], mark, ls="-" if filled else "--", color=ink,
-                                    ms=6, mew=1.4, lw=1.5, mfc=ink if filled else "none")
+            drawn[MARKS[name][0]] = line(ax, name, {n: by[n] for n in counts if n in by})
         ax.set(title=survey, xscale="log", xlim=(counts[0] / 1.6, counts[-1] * 1.6), xlabel="passes")
         ax.set_xticks(counts, counts)
         ax.minorticks_off()

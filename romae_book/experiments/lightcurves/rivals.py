@@ -3,7 +3,7 @@
 `linear` is for RoMAE's own embedding.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,14 +27,21 @@ def trees(
     """
     if len(label) < 100 or classes > 5:
         settings = [one for one in settings if one[0] == 0]
-    held = hold_out(label, seed, group)
-    scores = []
-    if len(settings) > 1:
-        for one in settings:
-            p = _fitted(train[~held], label[~held], train[held], classes, seed, one)
-            scores.append(macro_f1(label[held], p.argmax(1), classes))
-    chosen = settings[int(np.argmax(scores))] if scores else settings[0]
-    return _fitted(train, label, test, classes, seed, chosen), {"setting": chosen, "trials": len(scores)}
+    chosen, trials = _chosen(_boosted, settings, train, label, classes, seed, group)
+    return _boosted(train, label, test, classes, seed, chosen), {"setting": chosen, "trials": trials}
+
+
+def _chosen(
+    fit: Callable, settings: Sequence[tuple], x: np.ndarray, y: np.ndarray, classes: int, seed: int,
+    group: np.ndarray | None,
+) -> tuple[tuple, int]:
+    """The setting with the best macro F1 on a part of the training set that is held out, and how many were tried."""
+    if len(settings) == 1:
+        return settings[0], 0
+    held = hold_out(y, seed, group)
+    answers = (fit(x[~held], y[~held], x[held], classes, seed, one) for one in settings)
+    scores = [macro_f1(y[held], p.argmax(1), classes) for p in answers]
+    return settings[int(np.argmax(scores))], len(scores)
 
 
 def hold_out(label: np.ndarray, seed: int, group: np.ndarray | None) -> np.ndarray:
@@ -49,7 +56,7 @@ def hold_out(label: np.ndarray, seed: int, group: np.ndarray | None) -> np.ndarr
     return held
 
 
-def _fitted(x: np.ndarray, y: np.ndarray, test: np.ndarray, classes: int, seed: int, setting: tuple) -> np.ndarray:
+def _boosted(x: np.ndarray, y: np.ndarray, test: np.ndarray, classes: int, seed: int, setting: tuple) -> np.ndarray:
     from sklearn.ensemble import ExtraTreesClassifier
 
     leaves, exponent, extra = setting
@@ -85,20 +92,17 @@ def linear(
 ) -> np.ndarray:
     """Probabilities (n, K) of the test set by logistic regression. Settings are chosen as those of the trees; of few
     labels, where there is nothing to choose on, there is one, set beforehand."""
+    chosen, _ = _chosen(_logistic, settings, train, label, classes, seed, group)
+    return _logistic(train, label, test, classes, seed, chosen)
+
+
+def _logistic(x: np.ndarray, y: np.ndarray, test: np.ndarray, classes: int, seed: int, setting: tuple) -> np.ndarray:
     from sklearn.linear_model import LogisticRegression
 
-    def fitted(x: np.ndarray, y: np.ndarray, asked: np.ndarray, setting: tuple) -> np.ndarray:
-        c, exponent = setting
-        weight = (np.bincount(y)[y] / len(y)) ** exponent
-        model = LogisticRegression(C=c, max_iter=2000).fit(x, y, sample_weight=weight / weight.mean())
-        return _all_classes(model, asked, classes)
-
-    if len(settings) > 1:
-        held = hold_out(label, seed, group)
-        tried = (fitted(train[~held], label[~held], train[held], one) for one in settings)
-        scores = [macro_f1(label[held], p.argmax(1), classes) for p in tried]
-        settings = [settings[int(np.argmax(scores))]]
-    return fitted(train, label, test, settings[0])
+    c, exponent = setting
+    weight = (np.bincount(y)[y] / len(y)) ** exponent
+    model = LogisticRegression(C=c, max_iter=2000, random_state=seed).fit(x, y, sample_weight=weight / weight.mean())
+    return _all_classes(model, test, classes)
 
 
 def minirocket(
