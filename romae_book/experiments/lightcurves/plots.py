@@ -85,7 +85,7 @@ def scores(surveys: Mapping[str, Mapping[str, Any]]) -> Figure:
     return fig
 
 
-def line(ax: Axes, name: str, by: Mapping[int, Any]) -> Artist:
+def line(ax: Axes, name: str, by: Mapping[float, Any]) -> Artist:
     """A method's scores with their intervals, from left to right. by: a Summary by place."""
     _, colour, mark, filled = MARKS[name]
     ink = figures.COLOURS[colour]
@@ -100,7 +100,7 @@ def line(ax: Axes, name: str, by: Mapping[int, Any]) -> Artist:
 @figures.style()
 def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure:
     """Macro F1 against the number of labels, a panel a survey, one below the other so that a phone shows them, and a
-    line a method, with intervals.
+    line a method, with intervals, side by side.
 
     surveys: a Summary by title, then by MARKS, then by count; None is all labels, and lies apart.
     """
@@ -110,9 +110,10 @@ def few(surveys: Mapping[str, Mapping[str, Mapping[int | None, Any]]]) -> Figure
     drawn = {}
     for ax, (survey, methods) in zip(axes[:, 0], surveys.items(), strict=True):
         for name, by in methods.items():
-            drawn[name] = line(ax, name, {n: by[n] for n in counts if n in by})
+            aside = 1.06 ** (list(MARKS).index(name) - 2)  # so that intervals do not cover one another
+            drawn[name] = line(ax, name, {n * aside: by[n] for n in counts if n in by})
             if None in by:
-                line(ax, name, {apart: by[None]})
+                line(ax, name, {apart * aside: by[None]})
         ax.set(title=survey, xscale="log", ylabel="macro F1")
         ax.set_xticks([*counts, apart], [*map(str, counts), "all"])
         ax.minorticks_off()
@@ -147,8 +148,8 @@ def passes(surveys: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> Figure:
 @figures.style()
 def biased(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Figure:
     """Macro F1 on SPCC with intervals, a row for what RoMAE saw first: above by the challenge's labels, below by labels
-    at random. found: a Summary by row, by passes over the labels, and by "others", "held back" or "random"; after the
-    fewest passes the marks are hollow."""
+    at random. found: a Summary by row, by passes over the labels, of trees 0, and by "others", "held back" or
+    "random"; after the fewest passes the marks are hollow."""
     fig, axes = plt.subplots(2, 1, figsize=(4.9, 0.84 * len(found) + 1.9), sharex=True)
     panels = (("the challenge's labels", ("held back", "others")), ("a thousand labels at random", ("random",)))
     words = {"others": "all others, mostly faint", "held back": "labelled ones held back, bright"}
@@ -169,6 +170,10 @@ def biased(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Figure:
         ax.set(title=title, xlim=(0.35, 1), xticks=(0.4, 0.6, 0.8, 1), ylim=(len(found) - 0.5, -0.5))
         ax.set_yticks(range(len(found)), list(found), fontsize=8.5)
     axes[1].set_xlabel("macro F1")
+    most = max(n for by in found.values() for n in by)
+    for passes, fill in ((least, "none"), (most, figures.COLOURS["blue"])):
+        drawn[passes], = axes[1].plot([], [], "o", color=figures.COLOURS["blue"], ms=6, mew=1.4, mfc=fill)
+        words[passes] = f"after {passes} passes"
     fig.legend([drawn[part] for part in words if part in drawn], [words[part] for part in words if part in drawn],
                loc="outside lower center", ncols=2, fontsize=8.5)
     return fig
