@@ -52,7 +52,6 @@ class Learnt(NamedTuple):
     left: Summary
 
 
-
 def _survey(name: str, survey: str, tested_on: str, gap: float, **changes) -> Sweep:
     """RoMAE from nothing on measured light curves. gap: in days; changes: of its settings."""
     where = {"survey": survey, "tested_on": tested_on}
