@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import os
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -408,6 +409,14 @@ def test_table_shows_means_and_escapes():
     assert str(shown) == repr(shown)
     with pytest.raises(ValueError, match="2 columns"):
         Table(("a", "b"), (("c",),))
+
+
+def test_a_long_table_waits_to_be_asked():
+    shown = Table(("a",), [["b"]] * 40, folded="All 40 <rows>")
+    page = ElementTree.fromstring(shown._repr_html_())
+    assert page.tag == "details" and "open" not in page.attrib
+    assert page.find("summary").text == "All 40 <rows>" and len(page.findall(".//tbody/tr")) == 40
+    assert "All 40" not in str(shown), "a terminal has nothing to press"
 
 
 def test_a_cell_of_fewer_runs_than_its_row_has_says_so():

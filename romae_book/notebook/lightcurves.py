@@ -102,9 +102,10 @@ def classification() -> Table:
             rows.append((survey, METHODS[name], f"{runs.summary('f1_macro').mean:.3f}", behind,
                          f"{runs.summary('accuracy').mean:.3f}", passes, cost, str(len(runs))))
     columns = ("survey", "method", "macro F1", "behind the first", "accuracy", "passes", "minutes", "runs")
-    return Table(columns, rows, "behind the first: points of macro F1, run by run, mean [95 % interval]; passes over "
-                 "the labels; minutes of one core, the quickest run, pre-training too, making the features not; runs: "
-                 "folds, or seeds where the test set is the same")
+    caption = ("behind the first: points of macro F1, run by run, mean [95 % interval]; passes over the labels; "
+               "minutes of one core, the quickest run, pre-training too, making the features not; runs: folds, or "
+               "seeds where the test set is the same")
+    return Table(columns, rows, caption, f"All {len(rows)} scores: how far each is behind, what it takes")
 
 
 def biased() -> dict[str, dict[int, dict[str, Summary]]]:

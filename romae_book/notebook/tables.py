@@ -12,14 +12,18 @@ from ..lab.summary import summarise
 
 @dataclass(frozen=True)
 class Table:
-    """A table of strings that shows itself: as HTML in a notebook or the book, elsewhere as text."""
+    """A table of strings that shows itself: as HTML in a notebook or the book, elsewhere as text.
+
+    folded: what to press to see it, of a long one; "" shows it at once.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
+    folded: str = ""
 
     def __post_init__(self):
-        for name, wanted in (("columns", list | tuple), ("rows", list | tuple), ("caption", str)):
+        for name, wanted in (("columns", list | tuple), ("rows", list | tuple), ("caption", str), ("folded", str)):
             kind(name, getattr(self, name), wanted)
         for row in self.rows:
             kind("a row of rows", row, list | tuple)
@@ -46,10 +50,14 @@ class Table:
         cells = lambda tag, line: "".join(cell(tag, str(c)) for c in line)  # noqa: E731
         body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
-        return (
+        whole = (
             '<div style="overflow-x:auto" tabindex="0"><table class="dataframe" style="color:inherit;background:none">'
             f"{caption}<thead><tr>{cells('th', self.columns)}</tr></thead><tbody>{body}</tbody></table></div>"
         )
+        if not self.folded:
+            return whole
+        summary = f'<summary style="cursor:pointer">{html.escape(self.folded)}</summary>'
+        return f"<details>{summary}{whole}</details>"
 
 
 def table(
