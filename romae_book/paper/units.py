@@ -68,7 +68,7 @@ SWEEPS = (
           gap=1 / 99, factors=(1.0, 3.0, 10.0, 30.0, 99.0, 300.0, 1000.0), changes={}, learns=True),
     Sweep(name="synthetic series", experiment="synthetic", preset="best", metric="mse_noisy", nothing="mse_noisy_zero",
           gap=1 / 50, factors=(1.0, 10.0, 50.0, 200.0, 800.0), changes={"n_train": 32_000}, learns=True),
-    _survey("SPCC", "spcc", "random", 0.023, epochs=12), _survey("ASAS", "asas", "folds", 18.0),
+    _survey("SPCC", "spcc", "random", 0.023, epochs=48), _survey("ASAS", "asas", "folds", 18.0),
 )
 
 
