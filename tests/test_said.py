@@ -26,6 +26,7 @@ from romae_book.paper.ladder import best_of, ladder
 from romae_book.paper.rule import Estimate, over_printed
 
 recorded_runs = cache(Runs.load)  # when a test asks, not when tests are collected
+few_labels = cache(chapter_10.few)
 
 
 def runs(words: str) -> list[Record]:
@@ -491,11 +492,11 @@ SAID = {
             and round(100 * mean(f"{CURVES} accuracy {BRIGHT} {GRU_D} epochs=48")) == 74),
         "none here has a better mean": lambda: all(
             summary.mean <= methods["trees"][count].mean
-            for methods in chapter_10.few().values() for name, by in methods.items() for count, summary in by.items()
+            for methods in few_labels().values() for name, by in methods.items() for count, summary in by.items()
             if count is None or count >= 100),
         "best on SPCC; on EROS-1 level with a linear head on RoMAE, even untrained": lambda: all(
-            by[count].mean <= chapter_10.few()["SPCC"]["trees"][count].mean
-            for by in chapter_10.few()["SPCC"].values() for count in (10, 30) if count in by
+            by[count].mean <= few_labels()["SPCC"]["trees"][count].mean
+            for by in few_labels()["SPCC"].values() for count in (10, 30) if count in by
         ) and all(no_difference(f"{CURVES} f1_macro method=trees {EROS} labels={count} | {FROZEN_STARS} {trained}")
                   for count in (10, 30) for trained in ("", "pretrain_epochs=0")),
         "and from three hundred on SPCC and a thousand on EROS-1 their lead is sure, draw by draw.": lambda: all(
