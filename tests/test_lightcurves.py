@@ -152,6 +152,24 @@ def test_average_precision_is_scikit_learns():
     assert average_precision(truth, score) == pytest.approx(average_precision_score(truth, score))
 
 
+def test_points_a_period_apart_lie_at_one_place_of_the_circle():
+    time = np.array([0.3, 0.3 + 0.7, 0.3 + 7 * 0.7, 0.3 + 0.35])
+    where = experiment.places(np.zeros(4), time, 0.7)
+    np.testing.assert_allclose(where[1:3, 2:], where[[0, 0], 2:], atol=1e-12)
+    np.testing.assert_allclose(where[3, 2:], -where[0, 2:], atol=1e-12)  # half a period is the other side
+
+
+def test_a_star_is_folded_by_its_own_period(surveys):
+    """The circle goes round once in the period that its features say; band and time stay."""
+    exp = LightCurves(**SMALL | {"most": 512})
+    plain, tokens = exp.tokens(), exp.replace(axis="phase", encoder="32x2x1x32", decoder="32x2x1x32").tokens()
+    assert torch.equal(tokens.positions[..., :2], plain.positions) and torch.equal(tokens.values, plain.values)
+    for i in (0, 7):
+        t, a, b = tokens.positions[i, tokens.real[i], 1:].numpy().T
+        turns = t / np.exp(experiment.hand_made("eros1")[i, 64])
+        np.testing.assert_allclose(a + 1j * b, experiment.RADIUS * np.exp(2j * np.pi * turns), atol=1e-9)
+
+
 def test_class_weights_are_shares_to_a_power(surveys):
     exp = LightCurves(**SMALL)
     train = exp.data(0).train
@@ -162,7 +180,7 @@ def test_class_weights_are_shares_to_a_power(surveys):
 
 
 ARMS = [{}, {"pretrain_epochs": 0}, {"information": "times"}, {"period": True}, {"labels": 8},
-        {"pretrain_on": "labelled"}]
+        {"pretrain_on": "labelled"}, {"axis": "phase", "encoder": "32x2x1x32", "decoder": "32x2x1x32"}]
 
 
 @pytest.mark.parametrize("changes", ARMS)
@@ -304,3 +322,9 @@ def test_a_split_that_a_survey_lacks_is_refused():
         LightCurves(survey="asas")
     with pytest.raises(ValueError, match="random.*spcc"):
         LightCurves(survey="eros1", tested_on="random")
+
+
+def test_a_phase_wants_a_star_and_its_times():
+    for changes in ({"survey": "mallorn", "tested_on": "folds"}, {"information": "ranks"}):
+        with pytest.raises(ValueError, match="axis is 'phase'"):
+            LightCurves(axis="phase", **changes)

@@ -1,6 +1,7 @@
 """Telling measured light curves apart (chapter 10): four surveys, one protocol, with rivals on the same rows.
 
-Every point is a token, (deviation, stated error, and four numbers of the whole object), at (band, time).
+Every point is a token, (deviation, stated error, and four numbers of the whole object), at (band, time); with `axis`
+"phase" also at its place on a circle, which the star's period turns once.
 """
 
 import hashlib
@@ -51,6 +52,7 @@ LEAST = 150  # steps of fine-tuning on few labels, set beforehand: about as many
 GRU_D = {"optimizer": "adamw", "lr": 3e-3}  # of 0.001, 0.003 and 0.01 the best on validation, EROS-1 and SPCC in sum
 COUNTS = {"eros1": 3641, "asas": 810, "spcc": 21_319, "mallorn": 3043}  # objects
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
+RADIUS = 4.0  # of the circle of the phase
 
 
 def protocol(survey: str, tested_on: str) -> dict:
@@ -80,7 +82,6 @@ class LightCurves(Contested):
     name = "lightcurves"
     chapter = 10
     patch = 6
-    axes = 2  # band and time
     tiers = {"best": "own", "quick": "smoke"}
     shaping = frozenset()
     gone = Classification.gone | {"keep_low": 0.3, "keep_high": 0.7, "noise": 0.5, "balance": 0.5}
@@ -116,6 +117,10 @@ class LightCurves(Contested):
         choices=("all", "ranks", "shuffled", "times"),
     )
     period: bool = setting(False, "tell the model the period that is found without labels, as a number in every token")
+    axis: str = setting(
+        "time", "where a point is: band and time, or also its phase, by the period that is found without labels",
+        choices=("time", "phase"), was="time",
+    )
     position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
     most: int = setting(512, "points of an object that are looked at, evenly chosen", low=8)
 
@@ -146,6 +151,13 @@ class LightCurves(Contested):
             raise ValueError(f"tested_on is 'official'; {self.survey} has no official split: choose folds")
         if self.tested_on == "random" and self.survey != "spcc":
             raise ValueError(f"tested_on is 'random', which is for spcc; the survey is {self.survey}")
+        if self.axis == "phase" and (self.survey not in PERIODIC or self.information in ("ranks", "times")):
+            raise ValueError(f"axis is 'phase', which wants the period of a star from its times and values; survey is "
+                             f"{self.survey!r}, information {self.information!r}")
+
+    @property
+    def axes(self) -> int:
+        return 4 if self.axis == "phase" else 2
 
     @classmethod
     def best(cls) -> "LightCurves":
@@ -211,7 +223,8 @@ class LightCurves(Contested):
 
     def tokens(self, survey: str | None = None) -> Tokens:
         """All objects of the survey, or of another. aux: label (n,), index (n,), the object's number."""
-        return _tokens(survey or self.survey, self.information, self.period, self.position_scale, self.most)
+        return _tokens(
+            survey or self.survey, self.information, self.period, self.axis == "phase", self.position_scale, self.most)
 
     def training_set(self) -> int | None:
         """Known for RoMAE alone, and not of MALLORN, whose folds differ in size."""
@@ -409,9 +422,10 @@ def deviation_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Te
 
 
 @lru_cache(maxsize=2)
-def _tokens(survey: str, information: str, period: bool, scale: float, most: int) -> Tokens:
+def _tokens(survey: str, information: str, period: bool, phase: bool, scale: float, most: int) -> Tokens:
     curves = informed(surveys.load(survey), information)
-    found = hand_made(survey, information) if period and information != "times" else None
+    found = hand_made(survey, information)[:, 32 * len(curves.bands)] if (
+        (period and information != "times") or phase) else None  # (n,) the logarithm of the period
     samples = []
     for i in range(len(curves)):
         part = curves.points(i)
@@ -420,15 +434,29 @@ def _tokens(survey: str, information: str, period: bool, scale: float, most: int
             some = np.unique(np.linspace(0, len(t) - 1, most).round().astype(int))
             t, y, e, b = t[some], y[some], e[some], b[some]
         values = described(t, y, e, b.astype(int), survey in PERIODIC)
-        if found is not None:
-            values[:, 5] = found[i, 32 * len(curves.bands)]  # the logarithm of the period
+        if period and found is not None:
+            values[:, 5] = found[i]
         if information == "times":
             values[:] = 0
         bright = survey not in PERIODIC and information != "times"
-        time = scale * (t - np.average(t, weights=np.abs(y) / e if bright else None))
-        samples.append((torch.from_numpy(values).float(), torch.from_numpy(np.stack((b, time), 1))))
+        t = t - np.average(t, weights=np.abs(y) / e if bright else None)
+        where = places(b, t, np.exp(found[i]) if phase else None, scale=scale)
+        samples.append((torch.from_numpy(values).float(), torch.from_numpy(where)))
     label = torch.from_numpy(curves.label.astype(np.int16))
     return collate(samples, label=label, index=torch.arange(len(curves)))
+
+
+def places(
+    band: np.ndarray, time: np.ndarray, period: float | None,
+    scale: float = 1.0, radius: float = RADIUS,
+) -> np.ndarray:
+    """(N, D): band and time; with a period also a place on a circle, which that turns
+    once."""
+    where = [band, scale * time]
+    if period is not None:
+        angle = 2 * np.pi * time / period
+        where += [radius * np.cos(angle), radius * np.sin(angle)]
+    return np.stack(where, 1)
 
 
 def informed(curves: Curves, information: str) -> Curves:

@@ -19,7 +19,7 @@ from romae_lite.tokens import Tokens, collate
 
 from ..base import Masked, Splits, numpy_rng, setting
 from . import data as surveys
-from .experiment import deviation_loss
+from .experiment import RADIUS, deviation_loss, places
 from .features import harmonics
 
 COPIES = 16  # of every star in an epoch: each has its own points hidden
@@ -51,7 +51,7 @@ class Folding(Masked):
 
     axis: str = setting("phase", "where a point is: band and time, or also its phase", choices=("time", "phase"))
     position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
-    radius: float = setting(4.0, "radius of the circle of the phase", low=0.1, high=100)
+    radius: float = setting(RADIUS, "radius of the circle of the phase", low=0.1, high=100)
 
     fast: bool = setting(True, "train in the fast form of the model (`romae_lite.fast`): half the time")
     encoder: str = setting("48x2x3x96", "size of the encoder")
@@ -85,22 +85,15 @@ class Folding(Masked):
         copies = seen[torch.arange(len(seen)).repeat(COPIES)]
         return Splits(copies, self.tokens(stars, CHOSEN), self.tokens(stars, TESTED))
 
-    def places(self, band: np.ndarray, time: np.ndarray, period: float) -> np.ndarray:
-        """(N, D): band and time; with the phase also a place on a circle, which one
-        period turns once."""
-        where = [band, self.position_scale * time]
-        if self.axis == "phase":
-            angle = 2 * np.pi * time / period
-            where += [self.radius * np.cos(angle), self.radius * np.sin(angle)]
-        return np.stack(where, 1)
-
     def tokens(self, stars: list["Star"], asked: int) -> Tokens:
         """What is seen of each star and, where `asked` is another role, those points too: aux hidden (n, N); spread and
         period (n,) of the star."""
         samples, hidden = [], []
         for star in stars:
             there = (star.role == SEEN) | (star.role == asked)
-            where = self.places(star.band[there], star.time[there], star.period)
+            where = places(
+                star.band[there], star.time[there], star.period if self.axis == "phase" else None,
+                scale=self.position_scale, radius=self.radius)
             values = np.stack((star.value[there], np.log(star.error[there])), 1)
             samples.append((torch.from_numpy(values).float(), torch.from_numpy(where)))
             hidden.append(torch.from_numpy(star.role[there] != SEEN))
