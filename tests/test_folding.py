@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.interpolate import interp1d
 
-from romae_book.experiments.lightcurves import data, folding
+from romae_book.experiments.lightcurves import data, features, folding
 from romae_book.experiments.lightcurves.folding import CHOSEN, SEEN, TESTED, Folding
 
 pytestmark = pytest.mark.skipif(find_spec("astropy") is None, reason="finds periods by astropy")
@@ -95,9 +95,61 @@ def test_every_arm_runs_and_the_opponents_fit_sines():
         assert exp.evaluate(model, splits.test)["rmse"] == pytest.approx(rmse, rel=1e-4)
     scores = exp.compare(splits)
     assert scores["periods"] == 3 and scores["rmse_stated"] == pytest.approx(0.02, rel=1e-3)
-    # noise of 0.02, and what seven coefficients from about 48 points of a band add to it
-    assert scores["rmse_harmonics"] == pytest.approx(0.02 * np.sqrt(1 + 7 / 48), rel=0.25)
+    # noise of 0.02, and what eleven coefficients from about 48 points of a band add to it
+    assert scores["rmse_harmonics"] == pytest.approx(0.02 * np.sqrt(1 + 11 / 48), rel=0.25)
     assert scores["rmse_median"] == pytest.approx(0.4 / np.sqrt(2), rel=0.2)
+
+
+@pytest.fixture
+def visited(monkeypatch, few_stars):
+    """The three stars seen in both bands ten minutes apart, half of the visits in the other order."""
+    made = []
+    for period in (0.31, 0.52, 0.67):
+        start = np.sort(RNG.uniform(0, 400, 70)) + np.arange(70)
+        time = np.concatenate((start, start + 0.007))
+        band = np.concatenate((np.arange(70) % 2, 1 - np.arange(70) % 2))
+        value = 15 + band + 0.4 * np.sin(2 * np.pi * time / period) + RNG.normal(0, 0.02, 140)
+        made.append(dict(time=time, value=value, error=np.full(140, 0.02), band=band, label=0, period=period))
+    made[0] = {name: of[:-20] if np.ndim(of) else of for name, of in made[0].items()}  # some visits saw one band
+    curves = data.gathered(made, ("g", "r"), ("ab",))
+    monkeypatch.setattr(data, "load", lambda name: curves)
+    folding.observed.cache_clear()
+    return curves
+
+
+def test_a_visit_is_hidden_whole(visited):
+    """By the first minute of each visit, in what is asked for and in every step of training."""
+    exp = Folding(hidden="visits", **SMALL)
+    splits = exp.data(0)
+    hidden = folding.hide_some(splits.train, "visits", (0.2, 0.7), torch.Generator().manual_seed(0))
+    for part, gone in ((splits.test, splits.test.aux["hidden"]), (splits.train, hidden)):
+        assert not (gone & ~part.real).any()
+        for i in range(len(part)):
+            time, off = part.positions[i, part.real[i], 1].numpy(), gone[i][part.real[i]].numpy()
+            together = np.abs(time[:, None] - time) < 0.01
+            assert (off[:, None] == off)[together].all() and 0 < off.sum() < len(off)
+            assert together.sum() > 1.5 * len(time)  # most visits saw two bands
+    assert exp.compare(splits)["rmse_visit"] == exp.compare(splits)["rmse_median"]  # nobody else was there
+
+
+def test_a_share_of_the_visits_is_hidden(visited):
+    train = Folding(hidden="visits", **SMALL).data(0).train[:3]
+    hidden = folding.hide_some(train, "visits", (0.5, 0.5), torch.Generator().manual_seed(1))
+    for i in range(3):
+        number, off = train.aux["visit"][i][train.real[i]], hidden[i][train.real[i]]
+        assert len(number[off].unique()) == -(-len(number.unique()) // 2)
+
+
+def test_damping_is_ridge_regression():
+    """Against scikit-learn, on the columns written out; what is damped most is the highest harmonic."""
+    from sklearn.linear_model import Ridge
+
+    t, e = RNG.uniform(0, 50, 40), np.full(40, 0.5)
+    y = 1 + np.sin(t) + 0.2 * np.cos(2 * t) + RNG.normal(0, 0.1, 40)
+    found, _ = features.harmonics(t, y, e, 1 / (2 * np.pi), 2, damping=3.0)
+    columns = np.stack((np.cos(t), np.sin(t), np.cos(2 * t) / 2, np.sin(2 * t) / 2), 1) / 0.5
+    ridge = Ridge(alpha=3.0, fit_intercept=True).fit(columns, y / 0.5)
+    np.testing.assert_allclose(found[1:], ridge.coef_ / (1, 1, 2, 2), atol=1e-6)
 
 
 def test_a_visit_says_what_is_missing():

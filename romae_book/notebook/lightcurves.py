@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, LightCurves, arms
-from ..experiments.lightcurves.folding import Folding
+from ..experiments.lightcurves.folding import BEFORE_VISIT, HIDDEN, arm
 from ..experiments.lightcurves.plots import MARKS
 from ..lab.runs import Runs, runs_of
 from ..lab.summary import Summary, summarise
@@ -25,9 +25,12 @@ FIRST = {  # who names SPCC's supernovae: what RoMAE saw before it learnt the cl
     "all of SPCC, 1 pass": {"pretrain_epochs": 1}, "MALLORN, 12 passes": {"pretrain_on": "mallorn"},
     "all of SPCC, 12 passes": {}, "boosted trees": {"method": "trees"},
 }
+ORDER = HIDDEN[::-1]
+NEEDS_VISIT = {f"rmse_{name}" for name in BEFORE_VISIT}  # where a whole visit is hidden they say what the others do
 OPPONENTS = {
-    "rmse_harmonics_visit": "three harmonics at the found period, moved by the visit's other bands",
-    "rmse_harmonics": "three harmonics at the found period", "rmse_folded_line": "straight lines in phase",
+    "rmse_harmonics": "damped harmonics at the found period",
+    "rmse_harmonics_visit": "damped harmonics, moved by the visit's other bands",
+    "rmse_folded_line": "straight lines in phase",
     "rmse_visit": "the visit's other bands", "rmse_median": "median of the band", "rmse_line": "straight lines in time",
     "rmse_stated": "the stated errors themselves",
 }
@@ -124,20 +127,26 @@ def biased() -> dict[str, dict[int, dict[str, Summary]]]:
     return found
 
 
-def folded_runs() -> dict[str, Runs]:
-    """The recorded runs that fill in RR Lyrae, by the axis."""
-    return {axis: runs_of(Folding.best().replace(axis=axis)) for axis in ("phase", "time")}
+def folded_runs() -> dict[tuple[str, str], Runs]:
+    """The recorded runs that fill in RR Lyrae, by the axis and by what was hidden."""
+    return {(axis, hidden): runs_of(arm(axis, hidden)) for axis in ("phase", "time") for hidden in HIDDEN}
 
 
 def folding(live: Mapping[str, float], opponents: Mapping[str, float]) -> Table:
     """Errors of hidden points in magnitudes: the page's run, opponents on the same points, recorded runs."""
     named = {"phase": "RoMAE with phase", "time": "RoMAE with time alone"}
     runs, rows = folded_runs(), []
+
+    def recorded(axis: str, hidden: str, key: str) -> str:
+        known = runs[axis, hidden]
+        return f"{known.summary(key).text(1.0, 3)}, n = {len(known)}" if known else "–"
+
     for axis, name in named.items():
-        recorded = f"{runs[axis].summary('rmse').text(1.0, 3)}, n = {len(runs[axis])}" if runs[axis] else "–"
-        rows.append((name, f"{live[axis]:.3f}", recorded))
+        rows.append((name, f"{live[axis]:.3f}", *(recorded(axis, hidden, "rmse") for hidden in ORDER)))
     for key, name in OPPONENTS.items():
-        known = runs["phase"] or runs["time"]
-        recorded = f"{known.summary(key).text(1.0, 3)}, n = {len(known)}" if known else "–"
-        rows.append((name, f"{opponents[key]:.3f}", recorded))
-    return Table(("filled in by", "this page's run", "recorded runs"), rows, "error of hidden points, magnitudes")
+        alone = key in NEEDS_VISIT
+        mine = "" if alone else f"{opponents[key]:.3f}"
+        rows.append((name, mine, *(
+            "" if alone and hidden == "visits" else recorded("phase", hidden, key) for hidden in ORDER)))
+    columns = ("filled in by", "this page: visits hidden", "recorded: visits hidden", "recorded: points hidden")
+    return Table(columns, rows, "error of what was hidden, magnitudes")

@@ -124,13 +124,15 @@ def best_period(
 
 
 def harmonics(
-    t: np.ndarray, y: np.ndarray, e: np.ndarray, frequency: float, count: int = 3
+    t: np.ndarray, y: np.ndarray, e: np.ndarray, frequency: float, count: int = 3, damping: float = 0.0
 ) -> tuple[np.ndarray, float]:
-    """Weighted least squares of a constant and sines and cosines: (1 + 2 count,) coefficients and chi-square."""
+    """Weighted least squares of a constant and sines and cosines: (1 + 2 count,) coefficients and chi-square. damping:
+    what the square of a first harmonic costs, of the k-th k^2 times that."""
     angle = 2 * np.pi * frequency * t[:, None] * np.arange(1, count + 1)
     design = np.concatenate([np.ones((len(t), 1)), np.stack([np.cos(angle), np.sin(angle)], -1).reshape(len(t), -1)], 1)
     scaled = design / e[:, None]
-    fit = np.linalg.solve(scaled.T @ scaled + 1e-9 * np.eye(scaled.shape[1]) * len(t), scaled.T @ (y / e))
+    price = np.append(0, np.repeat(np.arange(1, count + 1) ** 2, 2)) * damping + 1e-9 * len(t)
+    fit = np.linalg.solve(scaled.T @ scaled + np.diag(price), scaled.T @ (y / e))
     return fit, float(np.sum(((y - design @ fit) / e) ** 2))
 
 
