@@ -50,6 +50,11 @@ def in_bytes(model: torch.nn.Module) -> dict:
     return {"names": names, "bytes": base64.b64encode(b"".join(parts)).decode()}
 
 
+def packed_in_bytes(model: RoMAE) -> dict:
+    """`packed`, with the weights of `in_bytes`."""
+    return {name: part for name, part in packed(model).items() if name != "weights"} | in_bytes(model)
+
+
 def of_bytes(data: dict, model: torch.nn.Module) -> torch.nn.Module:
     """The model with the weights of `in_bytes`, in place: what the page computes with."""
     raw, start, state = np.frombuffer(base64.b64decode(data["bytes"]), np.int8), 0, {}

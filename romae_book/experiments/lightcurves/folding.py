@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from romae_lite.batching import trim
 from romae_lite.masking import hide
-from romae_lite.model import masked_loss, predict_hidden
+from romae_lite.model import count_parameters, masked_loss, predict_hidden
 from romae_lite.tokens import Tokens, collate
 
 from ..base import Masked, Splits, numpy_rng, setting
@@ -30,6 +30,7 @@ SHARES = (0.6, 0.1, 0.3)
 VISIT = 0.02  # days: the telescope takes all bands within minutes
 BEFORE_VISIT = {"visit": "median", "harmonics_visit": "harmonics"}  # what is moved by a visit's other bands
 SCATTER = 0.1  # of bands around one another, in spreads: of 0.1 to 0.5 the best on the points to choose by
+WEIGHTS = 80_000  # more do not fit beside a record
 # Of 3 to 8 harmonics, damped by 0 to 100, with errors larger by 0 to 0.2 spreads, the best on the visits to choose by,
 # and within a hundredth of the best on the points.
 COUNT, DAMPING, LARGER = 5, 10.0, 0.2
@@ -145,13 +146,15 @@ class Folding(Masked):
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
         """Of the hidden points of every star: star, band, phase, value and prediction, in magnitudes from the band's
-        median."""
+        median. Of a model that knows the phase and no hidden visit also its weights, for Figure 10.1."""
         test, hidden = data.test, data.test.aux["hidden"]
         star = torch.arange(len(test))[:, None].expand_as(hidden)[hidden]
         spread = test.aux["spread"][star]
         phase = test.positions[..., 1][hidden] / self.position_scale / test.aux["period"][star] % 1
         guess = predict_hidden(model, test, hidden)[..., 0][hidden]
-        return {
+        shown = self.axis == "phase" and self.hidden == "visits" and count_parameters(model) <= WEIGHTS
+        weights = {f"weights.{name}": w.half().numpy() for name, w in model.state_dict().items()} if shown else {}
+        return weights | {
             "star": star.numpy().astype(np.int8), "band": test.positions[..., 0][hidden].numpy().astype(np.int8),
             "phase": phase.numpy().astype(np.float32), "value": (spread * test.values[..., 0][hidden]).numpy(),
             "prediction": (spread * guess).numpy(),

@@ -75,8 +75,7 @@ def scores(surveys: Mapping[str, Mapping[str, Any]]) -> Figure:
         for name, score in methods.items():
             words, colour, mark, filled = MARKS[name]
             ink = figures.COLOURS[colour]
-            if score.low is not None:
-                ax.plot([score.low, score.high], [y, y], color=ink, ls="-", lw=3.5, alpha=0.35)
+            interval(ax, score, y, ink)
             drawn[name], = ax.plot(score.mean, y, mark, color=ink, ms=7, mew=1.6, mfc=ink if filled else "none",
                                    label=words)
     ax.set(xlim=(-0.02, 1), ylim=(len(surveys) - 0.5, -0.7), yticks=(), xlabel="macro F1, better to the right")
@@ -85,13 +84,19 @@ def scores(surveys: Mapping[str, Mapping[str, Any]]) -> Figure:
     return fig
 
 
+def interval(ax: Axes, score: Any, at: float, ink: str, upright: bool = False) -> None:
+    """The interval of a Summary, if it has one: a broad line, lying at this height, or upright at this place."""
+    if score.low is not None:
+        ends, place = [score.low, score.high], [at, at]
+        ax.plot(*((place, ends) if upright else (ends, place)), color=ink, ls="-", lw=3.5, alpha=0.35)
+
+
 def line(ax: Axes, name: str, by: Mapping[float, Any]) -> Artist:
     """A method's scores with their intervals, from left to right. by: a Summary by place."""
     _, colour, mark, filled = MARKS[name]
     ink = figures.COLOURS[colour]
     for x, score in by.items():
-        if score.low is not None:
-            ax.plot([x, x], [score.low, score.high], color=ink, ls="-", lw=3.5, alpha=0.3)
+        interval(ax, score, x, ink, upright=True)
     drawn, = ax.plot(list(by), [score.mean for score in by.values()], mark, ls="-" if filled else "--", color=ink,
                      ms=6, mew=1.4, lw=1.5, mfc=ink if filled else "none")
     return drawn
@@ -162,8 +167,7 @@ def biased(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Figure:
                 mark = "D" if 0 in scores else "s" if part == "held back" else "o"
                 for passes, score in scores.items():
                     at = y + (-0.14 if passes == least else 0.14) * (len(scores) > 1)
-                    if score.low is not None:
-                        ax.plot([score.low, score.high], [at, at], color=ink, ls="-", lw=3.5, alpha=0.35)
+                    interval(ax, score, at, ink)
                     dot, = ax.plot(score.mean, at, mark, color=ink, ms=6, mew=1.4,
                                    mfc="none" if passes == least else ink)
                     drawn |= {part: dot} if part in words and passes > least else {}

@@ -12,7 +12,7 @@ from ...experiments.waves.data import NOISE, PERIODS, SEEN, SPAN
 from ...lab.records import from_arrays
 from ..explorable import Drawable, Explorable, figure_of_runs, runs_in
 from ..waves.count_or_time import FIRST, TOLD
-from ..weights import in_bytes, packed
+from ..weights import packed_in_bytes
 
 # The series of the front page; a reading that is shown is followed, and one that is hidden.
 OPENING = FIRST | {"hidden": [2, 6, 7, 9, 10], "follow": 5, "ask": 9}
@@ -23,8 +23,9 @@ def payload(model: RoMAE, first: dict | None = OPENING, periods: tuple[float, fl
     """What the page needs, as JSON. ValueError for a model with [CLS], or whose mask tokens see one another."""
     if model.config.cls or not model.config.alone:
         raise ValueError("the figure walks through a model without [CLS], whose mask tokens do not see one another")
-    network = {name: part for name, part in packed(model).items() if name != "weights"} | in_bytes(model)
-    return {"model": network, "first": first, "periods": periods, "seen": SEEN, "noise": NOISE, "span": SPAN}
+    return {
+        "model": packed_in_bytes(model), "first": first, "periods": periods, "seen": SEEN, "noise": NOISE, "span": SPAN,
+    }
 
 
 def explorable(model: RoMAE, source: str = "", title: str = NOTHING[0], **waves) -> Explorable:

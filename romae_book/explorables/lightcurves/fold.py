@@ -1,53 +1,85 @@
-"""RR Lyrae stars as they were measured, and folded by a period that the reader turns."""
+"""RR Lyrae stars as they were measured, folded by a period that the reader turns; a RoMAE in the page fills them in."""
 
 import numpy as np
 
+from romae_lite.model import RoMAE
+
 from ...experiments.lightcurves.data import load
-from ..explorable import Explorable, figure
+from ...experiments.lightcurves.folding import SEEN, TESTED, arm, observed
+from ...lab.records import from_arrays
+from ...lab.runs import runs_of
+from ..explorable import Drawable, Explorable, figure_of_runs
+from ..weights import packed_in_bytes
 
 STARS = (0, 7, 5, 15)  # of the twenty that come with the book: two of either type
 REACH = 3.0  # turns, more or fewer over the whole span, that the slider gives
-BANDS = "gri"  # the other two bands are noisier
+BANDS = "gri"  # that are drawn; the other two are noisier
+PLACES = 48  # of the model's curve
+RUN = arm("phase", "visits")
 
 
-def payload() -> dict:
-    """What the page needs, as JSON: of every star its type, period and span in days, and its points: time, value in
-    magnitudes above the band's median (brighter is higher), band."""
-    curves, stars = load("rr_lyrae"), []
+def stars(seed: int) -> list[dict]:
+    """What the page needs of STARS: type, the catalogue's period, span in days, spread in magnitudes; of each point
+    time in days from the star's middle, value and logarithm of the error in spreads, as the model gets them, band,
+    and whether it was hidden from the model. Points to choose by are left out."""
+    curves, found = load("rr_lyrae"), []
     for i in STARS:
-        part = curves.points(i)
-        time, value, band = (getattr(curves, name)[part].astype(float) for name in ("time", "value", "band"))
-        kept = np.isin(band, [curves.bands.index(name) for name in BANDS])
-        time, value, band = time[kept] - time[kept][0], value[kept], band[kept] - curves.bands.index(BANDS[0])
-        height = np.array([np.median(value[band == k]) for k in band]) - value
-        stars.append({
+        star = observed(seed, RUN.hidden)[i]
+        used = np.flatnonzero(np.isin(star.role, (SEEN, TESTED)))
+        used = used[np.argsort(star.time[used], kind="stable")]
+        found.append({
             "type": curves.classes[curves.label[i]], "period": float(curves.period[i]),
-            "span": float(time[-1].round(4)), "time": time.round(4).tolist(),
-            "height": height.round(3).tolist(), "band": band.astype(int).tolist(),
+            "span": float(np.ptp(star.time).round(4)), "spread": float(star.spread.round(4)),
+            "time": star.time[used].round(4).tolist(), "value": star.value[used].round(3).tolist(),
+            "error": np.log(star.error[used]).round(3).tolist(), "band": star.band[used].astype(int).tolist(),
+            "hidden": (star.role[used] == TESTED).astype(int).tolist(),
         })
-    return {"stars": stars, "bands": list(BANDS), "reach": REACH, "start": {"star": 0, "turns": 2.1}}
+    return found
 
 
-def roughness(star: dict, period: float) -> float:
+def payload(model: RoMAE, seed: int) -> dict:
+    """What the page needs, as JSON."""
+    bands = load("rr_lyrae").bands
+    return {
+        "model": packed_in_bytes(model), "stars": stars(seed), "bands": [[bands.index(name), name] for name in BANDS],
+        "reach": REACH, "radius": RUN.radius, "scale": RUN.position_scale, "places": PLACES,
+        "start": {"star": 0, "turns": 2.1},
+    }
+
+
+def roughness(star: dict, period: float, bands: list) -> float:
     """Mean change, in magnitudes, from one point of a band to the next in the order of phase."""
-    time, height, band = (np.array(star[name]) for name in ("time", "height", "band"))
+    time, value, band = (np.array(star[name]) for name in ("time", "value", "band"))
     steps = []
-    for k in np.unique(band):
+    for k, _ in bands:
         order = np.argsort(time[band == k] / period % 1, kind="stable")
-        steps.append(np.abs(np.diff(height[band == k][order])))
+        steps.append(star["spread"] * np.abs(np.diff(value[band == k][order])))
     return float(np.concatenate(steps).mean())
 
 
-@figure("fold")
-def explorable() -> Explorable:
-    """The figure as it opens: a star whose period is not yet found."""
+def explorable(model: RoMAE, seed: int, source: str = "") -> Explorable:
     return Explorable(
         name="fold",
-        data=payload(),
+        needs=("romae", "bytes"),
+        data=payload(model, seed),
         height=230,
         title="A star that pulsates: turn the period until its points fall on a curve",
         caption="Above: brightness as SDSS measured it over nine years, in magnitudes above the median of the band. "
-        "Below: the same points by their phase, the share of a period that has passed, drawn twice. The slider changes "
-        "how often the star pulsates in those years, by at most three turns. “A day off” is the trap: one turn more a "
-        "day, which telescopes that look at the same hour of every night can hardly exclude.",
+        "Below: the same points by their phase, the share of a period that has passed, drawn twice. Hollow points were "
+        "hidden from the model. Blue: RoMAE, computed in this page from the filled points and the period of the "
+        "slider, in the band g. The slider changes how often the star pulsates in those years, by at most three turns. "
+        "“A day off” is the trap: one turn more a day, which telescopes that look at the same hour of every night can "
+        f"hardly exclude. {source}".rstrip(),
     )
+
+
+@figure_of_runs(
+    "fold", "A star that pulsates", "python -m romae_lite run folding --preset best --seeds 0 --set hidden=visits",
+    lambda root: [runs_of(RUN, root)],
+)
+def from_runs(found: list[Drawable], root) -> Explorable:
+    """The figure from the first run that saw the phase and no hidden visit."""
+    ((record, arrays),) = found
+    model = from_arrays(RUN.build(record.seed), arrays)
+    source = f"{record.parameters:,} weights, a byte each; one run; to repeat it: {record.command}."
+    return explorable(model, record.seed, source)
