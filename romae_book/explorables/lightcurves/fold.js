@@ -72,6 +72,8 @@ function explorable(root, data, kit) {
     });
     if (line.length) parts.push(kit.curve(line.map(([p, h]) => [across(p), y(kit.clamp(h, low - 0.05, high + 0.05))]),
       "var(--romae-blue)", 2.4));
+    if (wide >= 420) parts.push(kit.dot(right - 152, 7, 4, "currentColor", {"fill-opacity": 0, stroke: "currentColor"}),
+      kit.text(right - 144, 11, "hidden"));
     data.bands.forEach(([, name], k) => parts.push(kit.dot(right - 84 + 32 * k, 7, 4, colours[k]),
       kit.text(right - 76 + 32 * k, 11, name)));
     svg.replaceChildren(...parts);
