@@ -132,6 +132,13 @@ def test_a_visit_is_hidden_whole(visited):
     assert exp.compare(splits)["rmse_visit"] == exp.compare(splits)["rmse_median"]  # nobody else was there
 
 
+def test_a_star_seen_four_times_has_a_visit_for_every_role():
+    number = np.repeat(np.arange(4), 5)
+    for seed in range(40):  # a draw of four visits lacks a role more often than not
+        role = folding.roles(number, np.random.default_rng(seed))
+        assert set(role) == {SEEN, CHOSEN, TESTED} and all(len(set(role[number == k])) == 1 for k in range(4))
+
+
 def test_a_share_of_the_visits_is_hidden(visited):
     train = Folding(hidden="visits", **SMALL).data(0).train[:3]
     hidden = folding.hide_some(train, "visits", (0.5, 0.5), torch.Generator().manual_seed(1))

@@ -205,7 +205,7 @@ def observed(seed: int, hidden: str = "points") -> list[Star]:
         t, y, e, b = (getattr(curves, name)[part].astype(float) for name in ("time", "value", "error", "band"))
         t = t - t.mean()
         visit = visits(t)
-        role = rng.choice(3, len(t), p=SHARES)[np.arange(len(t)) if hidden == "points" else visit]
+        role = roles(np.arange(len(t)) if hidden == "points" else visit, rng)
         seen = role == SEEN
         period = pulsation(t[seen], y[seen], e[seen], b[seen])
         y = y - np.array([np.median(y[seen & (b == k)]) for k in b])
@@ -213,6 +213,14 @@ def observed(seed: int, hidden: str = "points") -> list[Star]:
         found.append(Star(time=t, band=b, value=y / spread, error=e / spread, role=role, visit=visit,
                           period=period, spread=spread))
     return found
+
+
+def roles(number: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(N,) a role each for points with these numbers, the same for the same number; all three are there."""
+    while True:
+        found = rng.choice(3, len(number), p=SHARES)[number]
+        if len(np.unique(found)) == 3:
+            return found
 
 
 def visits(time: np.ndarray) -> np.ndarray:
