@@ -83,6 +83,7 @@ RECORDED = {
     "count_or_time": ("waves", "page", of("waves", "kept"), {"miss": 0.5}, {"epochs": 3}),
     "start_later": ("waves", "page", of("waves", "kept"), {"miss": 0.5, "miss_later20": 0.5}, SHORT),
     "periods": ("periods", "page", of("periods", "kept"), {"mse": 0.1}),
+    "fold": ("folding", "best", of("lightcurves", "kept"), {"rmse": 0.1}, {"axis": "phase", "hidden": "visits"}),
     "walk": ("waves", "page", of("waves", "kept"), {"miss": 0.5}, {"epochs": 3}),
     "patient": ("physionet", "small", of("physionet", "made_up"), {"mse": 0.5}),
     "pendulum": ("pendulum", "paper", of("pendulum", "made_up"), {"mse": 0.5}),

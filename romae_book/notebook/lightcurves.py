@@ -17,8 +17,8 @@ SURVEYS = {
 COUNTS = (10, 30, 100, 300, 1000)  # labels, of every class alike
 PASSES = (12, 48, 192)  # over the labels
 TRAINED = ("pre-trained", "scratch")  # on all labels, beside those with few
-LEARNING = (*TRAINED, "gru-d")  # in passes over the labels
-TABLED = (*EMBEDDED, "untrained")  # in the table, not in the figure of all surveys
+LEARNING = (*TRAINED, "phase", "gru-d")  # in passes over the labels
+TABLED = (*EMBEDDED, "untrained", "phase")  # in the table, not in the figure of all surveys
 METHODS = {name: words for name, (words, *_) in MARKS.items()}
 FIRST = {  # who names SPCC's supernovae: what RoMAE saw before it learnt the classes, the least first; and the trees
     "nothing": {"pretrain_epochs": 0}, "labelled curves, 12 passes": {"pretrain_on": "labelled"},
@@ -43,7 +43,7 @@ def all_runs() -> Runs:
 def runs_on(known: Runs, survey: str, tested_on: str, labels: int | None = None) -> dict[str, Runs]:
     """The runs of one of PROTOCOLS by method, in the order of METHODS; only what was run."""
     asked = arms(survey, tested_on, labels)
-    return {name: runs for name in METHODS if (runs := known.of(asked[name]).counted())}
+    return {name: runs for name in METHODS if name in asked and (runs := known.of(asked[name]).counted())}
 
 
 def few() -> dict[str, dict[str, dict[int | None, Summary]]]:

@@ -90,7 +90,8 @@ class LightCurves(Contested):
         ("best", 5, {"survey": survey, "tested_on": tested_on} | more)
         for survey, tested_on, ours in PROTOCOLS
         for more in (*({"method": method} for method in RIVALS), recurrent(survey, tested_on),
-                     from_nothing(survey, tested_on), ours)
+                     from_nothing(survey, tested_on), ours,
+                     *([from_nothing(survey, tested_on) | {"axis": "phase"}] if survey in PERIODIC else []))
     ) + tuple(
         ("best", 5, {"survey": "spcc", "tested_on": tested_on, "epochs": 48} | first)
         for tested_on in ("official", "random")
@@ -383,7 +384,7 @@ class LightCurves(Contested):
 
 def arms(survey: str, tested_on: str, labels: int | None = None) -> dict[str, LightCurves]:
     """Who is compared in one of PROTOCOLS, on all labels or so many, each with its settings: RIVALS, EMBEDDED, "gru-d",
-    "pre-trained", "scratch", and "untrained", a frozen encoder that saw nothing."""
+    "pre-trained", "scratch", of stars "phase", and "untrained", a frozen encoder that saw nothing."""
     rival = LightCurves.best().replace(survey=survey, tested_on=tested_on, labels=labels)
     settings, fewer = protocol(survey, tested_on), FEWER.get(survey, {})
     ours, scratch = rival.replace(**settings), rival.replace(**from_nothing(survey, tested_on))
@@ -395,6 +396,7 @@ def arms(survey: str, tested_on: str, labels: int | None = None) -> dict[str, Li
         scratch = scratch if enough else ours.replace(pretrain_epochs=0)
     found = {name: rival.replace(method=name) for name in RIVALS}
     found |= {name: frozen.replace(method=name, **fewer) for name in EMBEDDED}
+    found |= {"phase": scratch.replace(axis="phase")} if survey in PERIODIC else {}
     return found | {
         "gru-d": rival.replace(**recurrent(survey, tested_on)), "pre-trained": ours, "scratch": scratch,
         "untrained": frozen.replace(method="frozen", pretrain_epochs=0),

@@ -4,7 +4,7 @@ Every point is a token, (deviation, stated error), at (band, time); with `axis` 
 which the star's period turns once. The period is found from the points that the model may see.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -192,13 +192,23 @@ class Star:
     error: np.ndarray
     role: np.ndarray
     visit: np.ndarray
-    period: float
     spread: float
+    period: float = np.nan
 
 
 @lru_cache(maxsize=8)
 def observed(seed: int, hidden: str = "points") -> list[Star]:
-    """The twenty stars, their points, or visits, given roles at random."""
+    """The twenty stars as `dealt`, with the periods that their visible points have."""
+    curves, found = surveys.load("rr_lyrae"), []
+    for i, star in enumerate(dealt(seed, hidden)):
+        seen = star.role == SEEN
+        y, e = (getattr(curves, name)[curves.points(i)].astype(float)[seen] for name in ("value", "error"))
+        found.append(replace(star, period=pulsation(star.time[seen], y, e, star.band[seen])))
+    return found
+
+
+def dealt(seed: int, hidden: str) -> list[Star]:
+    """The twenty stars, their points, or visits, given roles at random; without a period."""
     curves, found = surveys.load("rr_lyrae"), []
     for i in range(len(curves)):
         part, rng = curves.points(i), numpy_rng(seed, 21, i)
@@ -207,11 +217,9 @@ def observed(seed: int, hidden: str = "points") -> list[Star]:
         visit = visits(t)
         role = roles(np.arange(len(t)) if hidden == "points" else visit, rng)
         seen = role == SEEN
-        period = pulsation(t[seen], y[seen], e[seen], b[seen])
         y = y - np.array([np.median(y[seen & (b == k)]) for k in b])
         spread = np.subtract(*np.quantile(y[seen], (0.84, 0.16))) / 2
-        found.append(Star(time=t, band=b, value=y / spread, error=e / spread, role=role, visit=visit,
-                          period=period, spread=spread))
+        found.append(Star(time=t, band=b, value=y / spread, error=e / spread, role=role, visit=visit, spread=spread))
     return found
 
 

@@ -20,6 +20,7 @@ MARKS = {  # of each method: words, colour, mark, filled
     "beside": ("trees on features and frozen RoMAE", "purple", "D", False),
     "gru-d": ("GRU-D", "vermillion", "v", False),
     "sampling": ("times and bands alone", "amber", "x", True), "largest": ("largest class", "grey", "|", True),
+    "phase": ("RoMAE, not pre-trained, with phase", "blue", "P", False),
 }
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from romae_lite.model import RoMAE
 
 from ...experiments.lightcurves.data import load
-from ...experiments.lightcurves.folding import SEEN, TESTED, arm, observed
+from ...experiments.lightcurves.folding import SEEN, TESTED, arm, dealt
 from ...lab.records import from_arrays
 from ...lab.runs import runs_of
 from ..explorable import Drawable, Explorable, figure_of_runs
@@ -24,7 +24,7 @@ def stars(seed: int) -> list[dict]:
     and whether it was hidden from the model. Points to choose by are left out."""
     curves, found = load("rr_lyrae"), []
     for i in STARS:
-        star = observed(seed, RUN.hidden)[i]
+        star = dealt(seed, RUN.hidden)[i]
         used = np.flatnonzero(np.isin(star.role, (SEEN, TESTED)))
         used = used[np.argsort(star.time[used], kind="stable")]
         found.append({
