@@ -139,14 +139,15 @@ def folding(live: Mapping[str, float], opponents: Mapping[str, float]) -> Table:
 
     def recorded(axis: str, hidden: str, key: str) -> str:
         known = runs[axis, hidden]
-        return f"{known.summary(key).text(1.0, 3)}, n = {len(known)}" if known else "–"
+        return known.summary(key).text(1.0, 3) if known and not (key in NEEDS_VISIT and hidden == "visits") else "–"
 
     for axis, name in named.items():
         rows.append((name, f"{live[axis]:.3f}", *(recorded(axis, hidden, "rmse") for hidden in ORDER)))
     for key, name in OPPONENTS.items():
-        alone = key in NEEDS_VISIT
-        mine = "" if alone else f"{opponents[key]:.3f}"
-        rows.append((name, mine, *(
-            "" if alone and hidden == "visits" else recorded("phase", hidden, key) for hidden in ORDER)))
-    columns = ("filled in by", "this page: visits hidden", "recorded: visits hidden", "recorded: points hidden")
-    return Table(columns, rows, "error of what was hidden, magnitudes")
+        mine = "–" if key in NEEDS_VISIT else f"{opponents[key]:.3f}"
+        rows.append((name, mine, *(recorded("phase", hidden, key) for hidden in ORDER)))
+    counts = sorted({len(found) for found in runs.values()})
+    columns = ("filled in by", "this page", "visits hidden", "points hidden")
+    caption = (f"error of what was hidden, magnitudes: this page's run, without whole visits; recorded runs, mean "
+               f"[95 % interval] of {' to '.join(map(str, counts))}")
+    return Table(columns, rows, caption)
