@@ -148,6 +148,6 @@ def folding(live: Mapping[str, float], opponents: Mapping[str, float]) -> Table:
         rows.append((name, mine, *(recorded("phase", hidden, key) for hidden in ORDER)))
     counts = sorted({len(found) for found in runs.values()})
     columns = ("filled in by", "this page", "visits hidden", "points hidden")
-    caption = (f"error of what was hidden, magnitudes: this page's run, without whole visits; recorded runs, mean "
-               f"[95 % interval] of {' to '.join(map(str, counts))}")
+    caption = ("error of what was hidden, magnitudes: of this page's run, whole visits; of "
+               f"{' to '.join(map(str, counts))} recorded runs, visits and points, mean [95 % interval]")
     return Table(columns, rows, caption)
