@@ -5,6 +5,7 @@ import pytest
 import torch
 from figures import state
 
+from romae_book.experiments.base import weights_of
 from romae_book.experiments.lightcurves.data import load
 from romae_book.experiments.lightcurves.experiment import places
 from romae_book.experiments.lightcurves.folding import TESTED, dealt
@@ -16,7 +17,7 @@ from romae_lite.tokens import Tokens
 
 def kept() -> dict[str, np.ndarray]:
     """What a run leaves: weights that learnt nothing."""
-    return {f"weights.{name}": w.half().numpy() for name, w in fold.RUN.build(0).state_dict().items()}
+    return weights_of(fold.RUN.build(0))
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,16 @@ def model():
 @pytest.fixture(scope="module")
 def figure(model):
     return fold.explorable(model, 0)
+
+
+def roughness(star: dict, period: float, bands: list) -> float:
+    """Mean change, in magnitudes, from one point of a band to the next in the order of phase."""
+    time, value, band = (np.array(star[name]) for name in ("time", "value", "band"))
+    steps = []
+    for k, _ in bands:
+        order = np.argsort(time[band == k] / period % 1, kind="stable")
+        steps.append(star["spread"] * np.abs(np.diff(value[band == k][order])))
+    return float(np.concatenate(steps).mean())
 
 
 def test_points_are_the_surveys_and_the_hidden_ones_are_tested(figure):
@@ -50,16 +61,17 @@ def test_points_are_the_surveys_and_the_hidden_ones_are_tested(figure):
 def test_a_star_is_smoothest_at_its_period(figure, star):
     """Against periods that turn the star up to three times more or less."""
     star, turns = figure.data["stars"][star], np.linspace(-fold.REACH, fold.REACH, 25)
-    rough = [fold.roughness(star, 1 / (1 / star["period"] + n / star["span"]), figure.data["bands"]) for n in turns]
+    rough = [roughness(star, 1 / (1 / star["period"] + n / star["span"]), figure.data["bands"]) for n in turns]
     assert np.argmin(rough) == 12 and rough[12] < 0.6 * np.median(rough)
 
 
-def said(model, star: dict, period: float) -> tuple[float, np.ndarray]:
-    """What PyTorch says of hidden points, root mean square in magnitudes, and along the curve in g."""
+def said(model, star: dict, period: float, bands: list) -> tuple[float, np.ndarray]:
+    """What PyTorch says of hidden points that are drawn, root mean square in magnitudes, and along the curve in g."""
     time, value, error, band, hidden = (np.array(star[n]) for n in ("time", "value", "error", "band", "hidden"))
-    off = hidden == 1
+    off = (hidden == 1) & np.isin(band, [k for k, _ in bands])
+    kept = hidden == 0
     where = torch.from_numpy(places(band, time, period, radius=fold.RUN.radius))
-    seen = Tokens(values=torch.from_numpy(np.stack((value, error), 1)[~off]).float()[None], positions=where[~off][None])
+    seen = Tokens(values=torch.from_numpy(np.stack((value, error), 1)[kept]).float()[None], positions=where[kept][None])
     guess = interpolate(model, seen, where[off][None])[0, :, 0].double().numpy()
     phase = np.arange(fold.PLACES) / fold.PLACES
     asked = torch.from_numpy(places(np.ones(len(phase)), np.zeros(len(phase)), None))
@@ -77,9 +89,9 @@ def test_the_page_computes_what_python_computes(visit, figure, model):
     def check(now: dict, period: float) -> None:
         star = figure.data["stars"][now["star"] - 1]
         assert now["period"] == f"{period:.6f}"
-        rough = fold.roughness(star, period, figure.data["bands"])
+        rough = roughness(star, period, figure.data["bands"])
         assert float(now["roughness"]) == pytest.approx(rough, abs=6e-4)  # three digits
-        miss, curve = said(there, star, period)
+        miss, curve = said(there, star, period, figure.data["bands"])
         # the phase is the same to 1e-10 of a turn; PyTorch computes in single precision
         assert float(now["miss"]) == pytest.approx(miss, abs=1e-3 * max(miss, 1))
         np.testing.assert_allclose(now["curve"], curve, atol=1e-3 * np.abs(curve).max())

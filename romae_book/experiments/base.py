@@ -287,6 +287,11 @@ class Masked(Experiment):
         return Fast(model) if self.fast else model
 
 
+def weights_of(model: nn.Module) -> dict[str, np.ndarray]:
+    """What a run keeps of a model beside its record: weights.<name>, in half precision."""
+    return {f"weights.{name}": w.half().cpu().numpy() for name, w in model.state_dict().items()}
+
+
 def numpy_rng(seed: int, *stream: int) -> np.random.Generator:
     """A numpy generator of its own for every (seed, stream)."""
     return np.random.default_rng(np.random.SeedSequence((seed, *stream)))

@@ -426,8 +426,8 @@ def deviation_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Te
 @lru_cache(maxsize=2)
 def _tokens(survey: str, information: str, period: bool, phase: bool, scale: float, most: int) -> Tokens:
     curves = informed(surveys.load(survey), information)
-    found = hand_made(survey, information)[:, 32 * len(curves.bands)] if (
-        (period and information != "times") or phase) else None  # (n,) the logarithm of the period
+    known = phase or (period and information != "times")
+    found = hand_made(survey, information)[:, 32 * len(curves.bands)] if known else None  # (n,) log of the period
     samples = []
     for i in range(len(curves)):
         part = curves.points(i)

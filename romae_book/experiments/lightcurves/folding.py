@@ -17,7 +17,7 @@ from romae_lite.masking import hide
 from romae_lite.model import count_parameters, masked_loss, predict_hidden
 from romae_lite.tokens import Tokens, collate
 
-from ..base import Masked, Splits, numpy_rng, setting
+from ..base import Masked, Splits, numpy_rng, setting, weights_of
 from . import data as surveys
 from .experiment import RADIUS, deviation_loss, places
 from .features import harmonics
@@ -32,7 +32,7 @@ BEFORE_VISIT = {"visit": "median", "harmonics_visit": "harmonics"}  # what is mo
 SCATTER = 0.1  # of bands around one another, in spreads: of 0.1 to 0.5 the best on the points to choose by
 WEIGHTS = 80_000  # more do not fit beside a record
 # Of 3 to 8 harmonics, damped by 0 to 100, with errors larger by 0 to 0.2 spreads, the best on the visits to choose by,
-# and within a hundredth of the best on the points.
+# and, moved by a visit's other bands, within a hundredth of the best on the points.
 COUNT, DAMPING, LARGER = 5, 10.0, 0.2
 
 
@@ -153,8 +153,7 @@ class Folding(Masked):
         phase = test.positions[..., 1][hidden] / self.position_scale / test.aux["period"][star] % 1
         guess = predict_hidden(model, test, hidden)[..., 0][hidden]
         shown = self.axis == "phase" and self.hidden == "visits" and count_parameters(model) <= WEIGHTS
-        weights = {f"weights.{name}": w.half().numpy() for name, w in model.state_dict().items()} if shown else {}
-        return weights | {
+        return (weights_of(model) if shown else {}) | {
             "star": star.numpy().astype(np.int8), "band": test.positions[..., 0][hidden].numpy().astype(np.int8),
             "phase": phase.numpy().astype(np.float32), "value": (spread * test.values[..., 0][hidden]).numpy(),
             "prediction": (spread * guess).numpy(),

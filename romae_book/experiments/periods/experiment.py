@@ -16,7 +16,7 @@ from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded_build
 
-from ..base import Masked, Splits, numpy_rng, setting
+from ..base import Masked, Splits, numpy_rng, setting, weights_of
 from .data import CYCLES, READINGS, sines
 from .periodogram import Periodogram, Told, phase_axis
 from .rivals import by_lombscargle
@@ -134,8 +134,7 @@ class Periods(Masked):
         kept = {"cycles": data.test.aux["cycles"].numpy(), "squares": self.squares(model, data.test),
                 "squares_zero": squares(np.zeros(1), data.test),
                 "squares_lombscargle": squares(by_lombscargle(data.test, self.window), data.test)}
-        weights = {f"weights.{name}": w.half().cpu().numpy() for name, w in model.state_dict().items()}
-        return weights | {name: values.astype(np.float32) for name, values in kept.items()}
+        return weights_of(model) | {name: values.astype(np.float32) for name, values in kept.items()}
 
 
 def squares(answers: np.ndarray, tokens: Tokens) -> np.ndarray:

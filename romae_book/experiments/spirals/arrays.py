@@ -10,7 +10,7 @@ from romae_lite.model import count_parameters, interpolate
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
-from ..base import Experiment, Splits
+from ..base import Experiment, Splits, weights_of
 from . import rivals
 from . import rivals as predictors
 
@@ -67,8 +67,7 @@ def of_any_points(exp: Experiment, model: nn.Module, data: Splits) -> dict[str, 
         square = errors(exp, model, data.test, order[:, :count].sort(1).values, order[:, count:])
         mse[:, k] = square.mean(1)
         se[k] = (square[0] - square[1]).std(ddof=1) / math.sqrt(square.shape[1])
-    weights = {f"weights.{name}": w.half().cpu().numpy() for name, w in model.state_dict().items()}
-    return {"hero.counts": np.array(COUNTS, np.int16), "hero.mse": mse, "hero.se": se, **weights}
+    return {"hero.counts": np.array(COUNTS, np.int16), "hero.mse": mse, "hero.se": se, **weights_of(model)}
 
 
 def errors(exp: Experiment, model: nn.Module, tokens: Tokens, shown: Tensor, asked: Tensor) -> np.ndarray:

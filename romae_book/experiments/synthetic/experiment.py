@@ -16,7 +16,7 @@ from romae_lite.model import count_parameters, masked_loss, predict_hidden
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded
 
-from ..base import Experiment, Splits, numpy_rng, setting
+from ..base import Experiment, Splits, numpy_rng, setting, weights_of
 from ..unit import MaskedInTime
 from . import rivals as predictors
 from .data import GRIDS, generate
@@ -197,7 +197,7 @@ class Synthetic(MaskedInTime):
             "romae": np.stack([self.predict(model, few, rank < n) for n in EXAMPLES]),
         }
         if count_parameters(model) <= PAGE:
-            kept |= {f"weights.{name}": w.half().cpu().numpy() for name, w in model.state_dict().items()}
+            kept |= weights_of(model)
         return kept
 
 

@@ -15,7 +15,7 @@ from romae_lite.rope import PositionEncoding
 from romae_lite.tokens import Tokens
 from romae_lite.training import seeded_build
 
-from ..base import Masked, Splits, numpy_rng, setting
+from ..base import Masked, Splits, numpy_rng, setting, weights_of
 from .data import numbers, waves
 from .rivals import best, with_bias
 
@@ -110,7 +110,7 @@ class Waves(Masked):
 
     def arrays(self, model: nn.Module, data: Splits) -> dict[str, np.ndarray]:
         """The weights, in half precision: weights.<name>."""
-        return {f"weights.{name}": w.half().cpu().numpy() for name, w in model.state_dict().items()}
+        return weights_of(model)
 
 
 def errors(answers: np.ndarray, tokens: Tokens, suffix: str) -> dict[str, float]:

@@ -23,7 +23,7 @@ function explorable(root, data, kit) {
     const {time, value, error, band, hidden} = now(), all = [...points()], angle = t => 2 * Math.PI * phase(t);
     const place = (k, t, a) => [k, data.scale * t, data.radius * Math.cos(a), data.radius * Math.sin(a)];
     const at = i => place(band[i], time[i], angle(time[i])), seen = all.filter(i => !hidden[i]);
-    const asked = all.filter(i => hidden[i]);
+    const asked = all.filter(i => hidden[i] && shown.includes(band[i]));
     const read = romae.encode(net, seen.map(i => [value[i], error[i]]), seen.map(at));
     const guess = romae.decode(net, read, asked.map(at)).map(v => v[0]);
     // the curve is asked for apart: mask tokens look at one another
@@ -47,7 +47,7 @@ function explorable(root, data, kit) {
     above,
     kit.el("div", {class: "fo-row"}, slider.node, off),
     kit.el("div", {class: "fo-numbers"}, "period ", shownPeriod, " days; from one point to the next ", shownRough,
-      " magnitudes; ", kit.el("span", {class: "fo-model"}, "RoMAE"), " misses hidden points by ", shownOff),
+      " magnitudes; ", kit.el("span", {class: "fo-model"}, "RoMAE"), " misses hollow points by ", shownOff),
     below);
 
   // --- drawing -------------------------------------------------------------------------------------------------------

@@ -47,16 +47,6 @@ def payload(model: RoMAE, seed: int) -> dict:
     }
 
 
-def roughness(star: dict, period: float, bands: list) -> float:
-    """Mean change, in magnitudes, from one point of a band to the next in the order of phase."""
-    time, value, band = (np.array(star[name]) for name in ("time", "value", "band"))
-    steps = []
-    for k, _ in bands:
-        order = np.argsort(time[band == k] / period % 1, kind="stable")
-        steps.append(star["spread"] * np.abs(np.diff(value[band == k][order])))
-    return float(np.concatenate(steps).mean())
-
-
 def explorable(model: RoMAE, seed: int, source: str = "") -> Explorable:
     return Explorable(
         name="fold",
