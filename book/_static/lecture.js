@@ -8,10 +8,14 @@
     at = Math.max(0, Math.min(steps.length - 1, step));
     sign.textContent = `${at + 1} / ${steps.length} · ← → · Esc`;
   };
+  const box = at => steps[at]?.getBoundingClientRect() ?? { top: -Infinity };
+  // A figure is shown in the middle, where that does not lead back above the step before it. All at once: the theme
+  // scrolls softly, and a second press would come in the middle of the way.
   const show = step => {
     count(step);
-    const node = steps[at], room = innerHeight - node.getBoundingClientRect().height;
-    node.scrollIntoView({ block: room > 120 && !/^H\d$/.test(node.tagName) ? "center" : "start" });
+    const { top, height } = box(at), room = innerHeight - height;
+    const middle = room > 120 && !/^H\d$/.test(steps[at].tagName) && top - room / 2 > box(at - 1).top;
+    steps[at].scrollIntoView({ block: middle ? "center" : "start", behavior: "instant" });
   };
   // The step that the address asks for: #name:state of a figure, or a place on the page; -1 where it asks for none.
   const asked = () => {
