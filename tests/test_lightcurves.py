@@ -1,5 +1,7 @@
 """The experiment on measured light curves: who is tested on whom, what a token says, what a step sees."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -119,6 +121,30 @@ def test_what_is_taken_away_is_gone(surveys, survey):
             assert torch.equal(*mine)
         assert torch.allclose(ranks.positions[i, :n, 1].diff(), torch.ones(n - 1, dtype=torch.float64))
     assert times.positions[0, : int(whole.real[0].sum()), 1].mean().abs() < 1e-9  # no brightness in the middle
+
+
+def test_what_was_not_detected_is_cut_at_both_ends(surveys):
+    """By a walk along every curve. One object here is never brighter than its errors: of it the brightest is left."""
+    whole = surveys["spcc"]
+    faint = np.diff(whole.start).argmax()
+    ratio = whole.value / whole.error
+    ratio[whole.points(faint)] /= 2 * ratio[whole.points(faint)].max()
+    whole = replace(whole, value=(ratio * whole.error).astype(np.float32))
+    cut = experiment.informed(whole, "detected")
+    cut.verify()
+    for i in range(len(whole)):
+        part = whole.points(i)
+        times, value, error = (list(getattr(whole, name)[part]) for name in ("time", "value", "error"))
+        least = min(5.0, max(v / e for v, e in zip(value, error, strict=True)))
+        while value[0] / error[0] < least:
+            del times[0], value[0], error[0]
+        while value[-1] / error[-1] < least:
+            del times[-1], value[-1], error[-1]
+        assert list(cut.time[cut.points(i)]) == times
+    assert np.diff(cut.start)[faint] == 1 and len(cut.time) < len(whole.time)
+    assert (cut.label == whole.label).all()
+    with pytest.raises(ValueError, match="is for fluxes of transients; survey is 'eros1'"):
+        LightCurves(survey="eros1", information="detected")
 
 
 def test_a_step_sees_some_points_with_noise_of_their_errors(surveys, monkeypatch):

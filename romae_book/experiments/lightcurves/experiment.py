@@ -45,7 +45,8 @@ SLOWER = {("eros1", "official"): {"epochs": 48}, ("spcc", "random"): {"epochs": 
 RIVALS = ("trees", "minirocket", "sampling", "largest")
 EMBEDDED = ("frozen", "beside")  # who learn from what the pre-trained encoder says
 METHODS = ("romae", "gru-d", *EMBEDDED, *RIVALS)
-SHOWN = {("trees", "ranks"), ("trees", "shuffled")}  # others than RoMAE that can be given less than all
+SHOWN = {("trees", "ranks"), ("trees", "shuffled"), ("trees", "detected"), ("minirocket", "detected")}  # beside RoMAE
+DETECTED = 5.0  # stated errors that a value must be above 0
 HIDDEN = (1 - 0.7, 1 - 0.3)  # share of an object's points that a step of training does not see
 NOISE = 0.5  # added in training, in stated errors
 LEAST = 150  # steps of fine-tuning on few labels, set beforehand: about as many as a thousand labels of SPCC get
@@ -96,6 +97,9 @@ class LightCurves(Contested):
         ("best", 5, {"survey": "spcc", "tested_on": tested_on, "epochs": 48} | first)
         for tested_on in ("official", "random")
         for first in ({"pretrain_on": "labelled"}, {"pretrain_epochs": 1}, {"pretrain_on": "mallorn"})
+    ) + tuple(
+        ("best", 5, {"survey": "spcc", "tested_on": "random", "information": "detected"} | more)
+        for more in ({"method": "trees"}, {"method": "minirocket"}, from_nothing("spcc", "random"), {"epochs": 48})
     )
 
     survey: str = setting("eros1", "which light curves", choices=tuple(surveys.SURVEYS))
@@ -114,8 +118,9 @@ class LightCurves(Contested):
     )
     information: str = setting(
         "all", "what is known of a point, for RoMAE and the trees: all; times as ranks; times shuffled against values, "
-        "band by band; times and bands alone (RoMAE only: for trees that is the method sampling)",
-        choices=("all", "ranks", "shuffled", "times"),
+        "band by band; times and bands alone (RoMAE only: for trees that is the method sampling); all, of a transient "
+        "from its first to its last detection",
+        choices=("all", "ranks", "shuffled", "times", "detected"),
     )
     period: bool = setting(False, "tell the model the period that is found without labels, as a number in every token")
     axis: str = setting(
@@ -146,6 +151,8 @@ class LightCurves(Contested):
         super().__post_init__()
         if self.information != "all" and self.method != "romae" and (self.method, self.information) not in SHOWN:
             raise ValueError(f"information is {self.information!r}; for {self.method} it must be 'all'")
+        if self.information == "detected" and self.survey in PERIODIC:
+            raise ValueError(f"information is 'detected', which is for fluxes of transients; survey is {self.survey!r}")
         if self.method in EMBEDDED and not self.cls:
             raise ValueError(f"cls is False; {self.method} reads [CLS] beside the mean of the tokens")
         if self.tested_on == "official" and self.survey not in ("eros1", "spcc"):
@@ -309,7 +316,7 @@ class LightCurves(Contested):
     def opponent(self, data: Splits, seed: int, embedding: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (n, K) of the test set by another method. The trees get the validation part as well once it has
         chosen; the others, which choose nothing, get it at once."""
-        curves = self.curves()
+        curves = informed(self.curves(), self.information)
         train, test = (part.aux["index"].numpy() for part in (data.train, data.test))
         train = np.concatenate((train, data.valid.aux["index"].numpy())) if self.labels is None else train
         label = curves.label[train].astype(int)
@@ -463,10 +470,13 @@ def places(
 
 def informed(curves: Curves, information: str) -> Curves:
     """Curves with something taken away. ranks: the number of a point in place of its time; shuffled: values and errors
-    of an object's band in random order. Else as they are."""
+    of an object's band in random order; detected: points before an object's first value of DETECTED errors, or of the
+    most that it has, and after its last. Else as they are."""
     if information == "ranks":
         count = np.arange(len(curves.time), dtype=np.float64)
         return replace(curves, time=count - np.repeat(curves.start[:-1], np.diff(curves.start)))
+    if information == "detected":
+        return detected(curves)
     if information != "shuffled":
         return curves
     rng, order = np.random.default_rng(0), np.arange(len(curves.time))
@@ -476,6 +486,19 @@ def informed(curves: Curves, information: str) -> Curves:
             mine = part.start + np.flatnonzero(curves.band[part] == k)
             order[mine] = rng.permutation(mine)
     return replace(curves, value=curves.value[order], error=curves.error[order])
+
+
+def detected(curves: Curves) -> Curves:
+    """Of every object the points from the first to the last of DETECTED errors, or of the most that it has."""
+    ratio, ends = curves.value / curves.error, []
+    for i in range(len(curves)):
+        part = curves.points(i)
+        seen = part.start + np.flatnonzero(ratio[part] >= min(DETECTED, ratio[part].max()))
+        ends.append((seen[0], seen[-1] + 1))
+    index = np.concatenate([np.arange(*of) for of in ends])
+    start = np.append(0, np.cumsum([last - first for first, last in ends]))
+    flat = {name: getattr(curves, name)[index] for name in ("time", "value", "error", "band")}
+    return replace(curves, **flat, start=start)
 
 
 def described(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, periodic: bool) -> np.ndarray:

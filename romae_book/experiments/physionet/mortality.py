@@ -37,11 +37,11 @@ class Mortality(Contested):
     patch = 2 * len(CHANNELS)  # of a token the value in its channel's place, and which channel it is
     classes = 2
     tiers = {"best": "own", "quick": "smoke"}
-    variants = frozenset({"method", "information"})
+    variants = frozenset({"method", "information", "encoding"})
     campaign = tuple(
         ("best", 5, {"method": method} | ({} if information == "all" else {"information": information}))
         for method in ("trees", "romae") for information in ("all", *LESS)
-    )
+    ) + (("best", 5, {"encoding": "none"}),)
     meanings = {
         "auroc": "area under the ROC curve: how often a patient who died is ranked above one who lived",
         "average_precision": "of those who died",
