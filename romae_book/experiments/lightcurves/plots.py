@@ -22,6 +22,7 @@ MARKS = {  # of each method: words, colour, mark, filled
     "sampling": ("times and bands alone", "amber", "x", True), "largest": ("largest class", "grey", "|", True),
     "phase": ("RoMAE, not pre-trained, with phase", "blue", "P", False),
 }
+LONG = 48  # passes over the labels, the most that all of SPCC's arms were given
 
 
 @figures.style()
@@ -57,7 +58,7 @@ def answers(arrays: Mapping[str, Mapping[str, np.ndarray]], stars: Sequence[int]
             ax.plot(phase[x], a["prediction"][mine][x], "o", ms=3, color=figures.COLOURS["blue"], label="RoMAE")
             ax.invert_yaxis()
             ax.set(xticks=(0, 0.5, 1))
-        row[0].set_ylabel(f"{name}\nmagnitudes", fontsize=9)
+        row[0].set_ylabel(f"{name}\nmagnitudes, brighter above", fontsize=9)
     for ax, star in zip(axes[0], stars, strict=True):
         ax.set_title(f"star {star + 1}", fontsize=9.5, weight="normal")
     for ax in axes[-1]:
@@ -155,19 +156,20 @@ def passes(surveys: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> Figure:
 def biased(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Figure:
     """Macro F1 on SPCC with intervals, a row for what RoMAE saw first: above by the challenge's labels, below by labels
     at random. found: a Summary by row, by passes over the labels, of trees 0, and by "others", "held back" or
-    "random"; after the fewest passes the marks are hollow."""
+    "random"; after the fewest passes the marks are hollow, after more than 48 as dark as the ink."""
     fig, axes = plt.subplots(2, 1, figsize=(4.9, 0.84 * len(found) + 1.9), sharex=True)
     panels = (("the challenge's labels", ("held back", "others")), ("a thousand labels at random", ("random",)))
     words = {"others": "all others, mostly faint", "held back": "labelled ones held back, bright"}
-    least, drawn = min(n for by in found.values() for n in by if n), {}
+    counts, drawn = sorted({n for by in found.values() for n in by if n}), {}
+    least = counts[0]
     for ax, (title, parts) in zip(axes, panels, strict=True):
         for y, by_passes in enumerate(found.values()):
             for part in parts:
                 scores = {passes: by[part] for passes, by in by_passes.items() if part in by}
                 ink = figures.COLOURS["green" if 0 in scores else "amber" if part == "held back" else "blue"]
                 mark = "D" if 0 in scores else "s" if part == "held back" else "o"
-                for passes, score in scores.items():
-                    at = y + (-0.14 if passes == least else 0.14) * (len(scores) > 1)
+                for row, (passes, score) in enumerate(scores.items()):
+                    at, ink = y + 0.26 * (row - (len(scores) - 1) / 2), figures.INK if passes > LONG else ink
                     interval(ax, score, at, ink)
                     dot, = ax.plot(score.mean, at, mark, color=ink, ms=6, mew=1.4,
                                    mfc="none" if passes == least else ink)
@@ -175,9 +177,9 @@ def biased(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Figure:
         ax.set(title=title, xlim=(0.35, 1), xticks=(0.4, 0.6, 0.8, 1), ylim=(len(found) - 0.5, -0.5))
         ax.set_yticks(range(len(found)), list(found), fontsize=8.5)
     axes[1].set_xlabel("macro F1")
-    most = max(n for by in found.values() for n in by)
-    for passes, fill in ((least, "none"), (most, figures.COLOURS["blue"])):
-        drawn[passes], = axes[1].plot([], [], "o", color=figures.COLOURS["blue"], ms=6, mew=1.4, mfc=fill)
+    for passes in counts:
+        ink = figures.INK if passes > LONG else figures.COLOURS["blue"]
+        drawn[passes], = axes[1].plot([], [], "o", color=ink, ms=6, mew=1.4, mfc="none" if passes == least else ink)
         words[passes] = f"after {passes} passes"
     fig.legend([drawn[part] for part in words if part in drawn], [words[part] for part in words if part in drawn],
                loc="outside lower center", ncols=2, fontsize=8.5)

@@ -1,6 +1,6 @@
 // A pulsating star in time, and folded by a period that is turned; a RoMAE in the page fills in what was hidden.
 function explorable(root, data, kit) {
-  const colours = ["var(--romae-green)", "var(--romae-vermillion)", "var(--romae-purple)"], DAY = 1.0027379;
+  const colours = ["var(--romae-green)", "var(--romae-vermillion)", "var(--romae-purple)"], DAY = 1;
   const announce = kit.announcer(root), net = romae.loadBytes(data.model), shown = data.bands.map(([k]) => k);
   let {star, turns} = data.start, alias = false, answer = null;
   const now = () => data.stars[star], points = () => now().time.keys(), height = value => -value * now().spread;
@@ -34,10 +34,10 @@ function explorable(root, data, kit) {
   }
 
   // --- controls ------------------------------------------------------------------------------------------------------
-  const stars = data.stars.map((one, i) => kit.button(`star ${i + 1}, type ${one.type}`, {class: "romae-button"},
-    () => { star = i; update(); }));
+  const stars = data.stars.map((one, i) => kit.button(`star ${one.number}, type ${one.type}`, {class: "romae-button"},
+    () => { star = i; alias = false; update(); }));
   const signed = v => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v).toFixed(2);
-  const slider = kit.slider({label: "Turns in nine years", min: -data.reach, max: data.reach, step: 0.02, value: turns,
+  const slider = kit.slider({label: "Turns too many in nine years", min: -data.reach, max: data.reach, step: 0.02, value: turns,
     format: signed, describe: v => `${signed(v)} turns from the true count`, change: v => { turns = v; update(); }});
   const off = kit.button("A day off", {class: "romae-button"}, () => { alias = !alias; update(); });
   const shownPeriod = kit.el("b"), shownRough = kit.el("b"), shownOff = kit.el("b"), above = kit.el("div"),
@@ -62,7 +62,7 @@ function explorable(root, data, kit) {
     const y = kit.linear([low - 0.05, high + 0.05], [bottom, top]), across = kit.linear(x.domain, [left, right]);
     kit.frame(svg, wide, tall);
     const parts = kit.axes({left, right, top, bottom}, {
-      y: {scale: y, ticks: y.ticks(4), label: "magnitudes, brighter above"},
+      y: {scale: y, ticks: y.ticks(4), label: wide < 420 ? "brighter above" : "magnitudes, brighter above"},
       x: {scale: across, ticks: x.ticks, label: x.label, line: true}}), r = wide < 480 ? 1.9 : 2.4;
     drawn.forEach((i, n) => {
       const colour = colours[shown.indexOf(band[i])];
@@ -72,7 +72,7 @@ function explorable(root, data, kit) {
     });
     if (line.length) parts.push(kit.curve(line.map(([p, h]) => [across(p), y(kit.clamp(h, low - 0.05, high + 0.05))]),
       "var(--romae-blue)", 2.4));
-    if (wide >= 420) parts.push(kit.dot(right - 152, 7, 4, "currentColor", {"fill-opacity": 0, stroke: "currentColor"}),
+    parts.push(kit.dot(right - 152, 7, 4, "currentColor", {"fill-opacity": 0, stroke: "currentColor"}),
       kit.text(right - 144, 11, "hidden"));
     data.bands.forEach(([, name], k) => parts.push(kit.dot(right - 84 + 32 * k, 7, 4, colours[k]),
       kit.text(right - 76 + 32 * k, 11, name)));
@@ -98,7 +98,7 @@ function explorable(root, data, kit) {
     shownRough.textContent = rough;
     shownOff.textContent = miss;
     redraw();
-    inTime.setAttribute("aria-label", `${now().time.length} measurements of star ${star + 1} over nine years`);
+    inTime.setAttribute("aria-label", `${now().time.length} measurements of star ${now().number} over nine years`);
     folded.setAttribute("aria-label", `The same by phase, for a period of ${p} days, and the model's curve`);
     announce(`Period ${p} days: ${rough} magnitudes from one point to the next; RoMAE misses hidden points by ${miss}.`);
     kit.state({star: star + 1, turns, alias, period: p, roughness: rough, miss,
