@@ -124,7 +124,8 @@ def test_what_is_taken_away_is_gone(surveys, survey):
 
 
 def test_what_was_not_detected_is_cut_at_both_ends(surveys):
-    """By a walk along every curve. One object here is never brighter than its errors: of it the brightest is left."""
+    """By a walk along every curve. One object here is never brighter than its errors: of it the points from one to the
+    other of its two brightest are left."""
     whole = surveys["spcc"]
     faint = np.diff(whole.start).argmax()
     ratio = whole.value / whole.error
@@ -135,13 +136,13 @@ def test_what_was_not_detected_is_cut_at_both_ends(surveys):
     for i in range(len(whole)):
         part = whole.points(i)
         times, value, error = (list(getattr(whole, name)[part]) for name in ("time", "value", "error"))
-        least = min(5.0, max(v / e for v, e in zip(value, error, strict=True)))
+        least = min(5.0, sorted(v / e for v, e in zip(value, error, strict=True))[-2])
         while value[0] / error[0] < least:
             del times[0], value[0], error[0]
         while value[-1] / error[-1] < least:
             del times[-1], value[-1], error[-1]
         assert list(cut.time[cut.points(i)]) == times
-    assert np.diff(cut.start)[faint] == 1 and len(cut.time) < len(whole.time)
+    assert np.diff(cut.start).min() >= 2 and len(cut.time) < len(whole.time)
     assert (cut.label == whole.label).all()
     with pytest.raises(ValueError, match="is for fluxes of transients; survey is 'eros1'"):
         LightCurves(survey="eros1", information="detected")

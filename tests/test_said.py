@@ -438,30 +438,34 @@ SAID = {
         "With time alone the model does hardly better than the band's median": lambda: 0.9 < (
             mean(f"{FOLDED} rmse axis=time hidden=visits epochs=24")
             / mean(f"{FOLDED} rmse_median axis=time hidden=visits epochs=24")) < 1.03,
-        "The circle nearly halves the error.": lambda: 0.5 < (
+        "The circle takes three fifths of the error away, once it has learnt for 48": lambda: 0.38 < (
             mean(f"{FOLDED} rmse axis=phase hidden=visits")
-            / mean(f"{FOLDED} rmse axis=time hidden=visits epochs=24")) < 0.56,
+            / mean(f"{FOLDED} rmse axis=time hidden=visits epochs=24")) < 0.42,
         "RoMAE learnt from twenty stars and does as well, as far as five runs show.": lambda: level(
             "visits", "rmse_harmonics") and len(values(f"{FOLDED} rmse axis=phase hidden=visits")) == 5,
-        "There the circle is worth a tenth, and the rule, moved by these colours, is level with RoMAE again.": lambda: (
-            abs(mean(f"{FOLDED} rmse axis=phase hidden=points") / mean(f"{FOLDED} rmse axis=time hidden=points") - 0.9)
-            < 0.02 and level("points", "rmse_harmonics_visit")),
-        "with the circle it names stars no better, on EROS-1 and ASAS": lambda: all(
+        "There the circle is worth a fifth, and the rule, moved by these colours, is level with RoMAE again.": lambda: (
+            abs(mean(f"{FOLDED} rmse axis=phase hidden=points") / mean(f"{FOLDED} rmse axis=time hidden=points") - 0.8)
+            < 0.03 and level("points", "rmse_harmonics_visit")),
+        "With the circle it names stars no better, on EROS-1 and ASAS": lambda: all(
             (gain := by["phase"].paired(by["scratch"], "f1_macro")).n == 5 and gain.low <= 0
             for where in (("eros1", "official"), ("asas", "folds"))
             for by in [chapter_10.runs_on(recorded_runs(), *where)]),
         "the trees reach a macro F1 of 0.88, and RoMAE from nothing is less than three points behind": lambda: (
             round(best := mean(f"{CURVES} f1_macro method=trees {EROS}"), 2) == 0.88
             and 0 < best - mean(f"{CURVES} f1_macro {STARS} epochs=48") < 0.03),
-        "they name nine supernovae of ten, and are five points of macro F1 ahead of RoMAE.": lambda: (
-            abs(mean(f"{CURVES} accuracy method=trees {SPCC}") - 0.9) < 0.02
-            and (less := change(f"{CURVES} f1_macro method=trees {SPCC} | method=romae epochs=48")).high < 0
+        "With no positions at all it does as well on ASAS and MALLORN and loses a ninth on SPCC": lambda: (
+            abs(part("SPCC", "none").mean - 8 / 9) < 0.01 and part("SPCC", "none").high < 1
+            and all(part(name, "none").low <= 1 <= part(name, "none").high for name in ("ASAS", "MALLORN"))),
+        "they name nine supernovae of ten, as many as a recurrent network is reported to after ten thousand labels":
+            lambda: round(100 * mean(f"{CURVES} accuracy method=trees {SPCC}")) >= 90,  # 90.4 are reported
+        "and are five points of macro F1 ahead of RoMAE.": lambda: (
+            (less := change(f"{CURVES} f1_macro method=trees {SPCC} | method=romae epochs=48")).high < 0
             and round(100 * less.mean) == -5),
         "On **MALLORN** they lead RoMAE from nothing by eight; against RoMAE pre-trained five folds do not decide.":
             lambda: (less := change(f"{CURVES} f1_macro method=trees {MALLORN} | method=romae {FROM_NOTHING}")).high < 0
             and round(100 * less.mean) == -8
             and no_difference(f"{CURVES} f1_macro method=trees {MALLORN} | method=romae epochs=48"),
-        "they name three stars of four among 28 classes, and are ahead on all five folds":
+        "they name three stars of four among 28 classes, and are ahead of RoMAE on all five folds":
             lambda: abs(mean(f"{CURVES} accuracy method=trees {ASAS}") - 3 / 4) < 0.02
             and len(lead := values(f"{CURVES} accuracy method=trees {ASAS}") - values(
                 f"{CURVES} accuracy period=True most=96 epochs=24 pretrain_epochs=0 {ASAS}")) == 5
@@ -484,10 +488,10 @@ SAID = {
         "On EROS-1 48 passes from nothing do as well": lambda: all(
             no_difference(f"{CURVES} f1_macro {STARS} epochs=48 | pretrain_epochs=12 epochs={passes}")
             for passes in (12, 48)),
-        "With labels at random it does.": lambda: all(
-            mean(f"{CURVES} f1_macro {SPCC} epochs=48") > mean(f"{CURVES} f1_macro {SPCC} epochs=48 {first}") + 0.02
-            for first in (*SHORT, "pretrain_epochs=0")),
-        "any first stage is ahead of none after 12 passes, and ten points behind or more after 48": lambda: all(
+        "the labelled curves alone gain nothing on 192 passes from nothing.": lambda: all(
+            change(f"{CURVES} f1_macro {SPCC} {LONGEST} | {first} epochs=48").low <= 0
+            for first in ("pretrain_epochs=1", *(f"{where} pretrain_epochs=12" for where in SHORT[:2]))),
+        "every first stage has the better mean after 12 passes, and is ten points behind or more after 48": lambda: all(
             mean(f"{CURVES} f1_macro {BRIGHT} {first}") > mean(f"{CURVES} f1_macro {BRIGHT} pretrain_epochs=0")
             and (less := change(f"{CURVES} f1_macro {BRIGHT} {FROM_NOTHING} | {first} epochs=48")).high < 0
             and round(100 * less.mean) <= -10
@@ -495,12 +499,12 @@ SAID = {
                           "pretrain_on=mallorn pretrain_epochs=12")),
         "RoMAE from nothing is then level with the trees.": lambda:
             no_difference(f"{CURVES} f1_macro {BRIGHT} method=trees | method=romae {FROM_NOTHING}"),
-        "held-back bright ones say the opposite": lambda: held_back("epochs=48") > max(
+        "The squares, held-back bright ones, say the opposite": lambda: held_back("epochs=48") > max(
             held_back(f"epochs=48 {first}") for first in (*SHORT, "pretrain_epochs=0")),
         "The trees fall too, from 0.83 to 0.57.": lambda: (
             round(mean(f"{CURVES} f1_macro method=trees {SPCC}"), 2),
             round(mean(f"{CURVES} f1_macro method=trees {BRIGHT}"), 2)) == (0.83, 0.57),
-        "as often as RoMAE from nothing, and scores lower on all four.": lambda: all(
+        "trained as long as RoMAE from nothing, scores lower on all four.": lambda: all(
             by["scratch"].paired(by["gru-d"], "f1_macro").low > 0
             and by["gru-d"][0].config["epochs"] == by["scratch"][0].config["epochs"]
             for survey, tested_on, _ in chapter_10.PROTOCOLS if (survey, tested_on) != ("spcc", "official")
@@ -514,11 +518,9 @@ SAID = {
             summary.mean <= methods["trees"][count].mean
             for methods in few_labels().values() for name, by in methods.items() for count, summary in by.items()
             if count is None or count >= 100),
-        "best on SPCC; on EROS-1 level with a linear head on an untrained RoMAE": lambda: all(
-            by[count].mean <= few_labels()["SPCC"]["trees"][count].mean
-            for by in few_labels()["SPCC"].values() for count in (10, 30) if count in by
-        ) and all(no_difference(f"{CURVES} f1_macro method=trees {EROS} labels={count} | "
-                                f"{FROZEN_STARS} pretrain_epochs=0") for count in (10, 30)),
+        "on EROS-1 our draws do not decide against a linear head on an untrained RoMAE": lambda: all(
+            no_difference(f"{CURVES} f1_macro method=trees {EROS} labels={count} | {FROZEN_STARS} pretrain_epochs=0")
+            for count in (10, 30)),
         "From thirty on SPCC, and three hundred on EROS-1, they are ahead of all others draw by draw.": lambda: all(
             (lead := by["trees"].paired(others, "f1_macro")).n == 5 and lead.low > 0
             for survey, tested_on, least in (("eros1", "official", 300), ("spcc", "random", 30))
@@ -531,7 +533,7 @@ SAID = {
         "RoMAE pre-trained is seven points ahead of MiniRocket.": lambda: (
             what := change(f"{CURVES} f1_macro method=minirocket {SPCC} labels=1000 | method=romae pretrain_epochs=3 "
                            "epochs=48")).low > 0 and round(100 * what.mean) == 7,
-        "From nothing it does as well there, as far as five draws show.": lambda: all(
+        "From nothing it does as well, as far as five draws show.": lambda: all(
             no_difference(f"{CURVES} f1_macro pretrain_epochs=0 {SPCC} labels={count} epochs={alone} | "
                           f"pretrain_epochs=3 epochs={after}")
             for count, alone, after in (
@@ -542,7 +544,7 @@ SAID = {
         "on ASAS five folds show no gain": lambda: all(
             no_difference(f"{CURVES} f1_macro period=True most=96 epochs=24 pretrain_epochs=0 {ASAS} | {first}")
             for first in ("pretrain_epochs=24", "pretrain_epochs=24 pretrain_on=eros1")),
-        "It is behind RoMAE from nothing on both surveys of stars and on SPCC, and level on MALLORN":
+        "is behind RoMAE from nothing on both surveys of stars and on SPCC, and level on MALLORN":
             lambda: all(change(f"{CURVES} f1_macro method=minirocket {where} | method=romae {how}").low > 0
                         for where, how in ((EROS, "period=True pretrain_epochs=0 epochs=48"), (SPCC, LONGEST),
                                            (ASAS, "period=True most=96 epochs=24 pretrain_epochs=0"))),

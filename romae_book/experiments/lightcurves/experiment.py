@@ -470,8 +470,8 @@ def places(
 
 def informed(curves: Curves, information: str) -> Curves:
     """Curves with something taken away. ranks: the number of a point in place of its time; shuffled: values and errors
-    of an object's band in random order; detected: points before an object's first value of DETECTED errors, or of the
-    most that it has, and after its last. Else as they are."""
+    of an object's band in random order; detected: what lies before an object's first detection, or after its last.
+    Else as they are."""
     if information == "ranks":
         count = np.arange(len(curves.time), dtype=np.float64)
         return replace(curves, time=count - np.repeat(curves.start[:-1], np.diff(curves.start)))
@@ -489,11 +489,13 @@ def informed(curves: Curves, information: str) -> Curves:
 
 
 def detected(curves: Curves) -> Curves:
-    """Of every object the points from the first to the last of DETECTED errors, or of the most that it has."""
+    """Of every object the points from the first to the last value of DETECTED errors; of one that has fewer than two
+    such, between its two largest in errors, since a masked autoencoder needs two points."""
     ratio, ends = curves.value / curves.error, []
     for i in range(len(curves)):
         part = curves.points(i)
-        seen = part.start + np.flatnonzero(ratio[part] >= min(DETECTED, ratio[part].max()))
+        least = min(DETECTED, np.partition(ratio[part], -2)[-2])
+        seen = part.start + np.flatnonzero(ratio[part] >= least)
         ends.append((seen[0], seen[-1] + 1))
     index = np.concatenate([np.arange(*of) for of in ends])
     start = np.append(0, np.cumsum([last - first for first, last in ends]))
