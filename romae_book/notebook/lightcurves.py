@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, LightCurves, arms
+from ..experiments.lightcurves.experiment import EMBEDDED, PROTOCOLS, SHOWN, LightCurves, arms
 from ..experiments.lightcurves.folding import BEFORE_VISIT, HIDDEN, arm
 from ..experiments.lightcurves.plots import MARKS
 from ..lab.runs import Runs, runs_of
@@ -14,6 +14,7 @@ SURVEYS = {
     ("spcc", "random"): "SPCC, 1000 labels at random", ("spcc", "official"): "SPCC, official 1103 labels",
     ("mallorn", "folds"): "MALLORN, 5 classes",
 }
+CUT = "SPCC at random, from first to last detection"
 COUNTS = (10, 30, 100, 300, 1000)  # labels, of every class alike
 PASSES = (12, 48, 192)  # over the labels
 TRAINED = ("pre-trained", "scratch")  # on all labels, beside those with few
@@ -42,7 +43,10 @@ def all_runs() -> Runs:
 
 def runs_on(known: Runs, survey: str, tested_on: str, labels: int | None = None) -> dict[str, Runs]:
     """The runs of one of PROTOCOLS by method, in the order of METHODS; only what was run."""
-    asked = arms(survey, tested_on, labels)
+    return _runs_of(known, arms(survey, tested_on, labels))
+
+
+def _runs_of(known: Runs, asked: Mapping[str, LightCurves]) -> dict[str, Runs]:
     return {name: runs for name in METHODS if name in asked and (runs := known.of(asked[name]).counted())}
 
 
@@ -76,9 +80,14 @@ def passes() -> dict[str, dict[str, dict[int, Summary]]]:
 
 
 def by_survey() -> dict[str, dict[str, Runs]]:
-    """Of surveys whose strongest opponent was run, in the words of SURVEYS, the runs of each method that was."""
-    known = all_runs()
-    found = {SURVEYS[survey, on]: runs_on(known, survey, on) for survey, on, _ in PROTOCOLS}
+    """Of surveys whose strongest opponent was run, in the words of SURVEYS, and of CUT, the runs of each method that
+    was."""
+    known, found = all_runs(), {}
+    for survey, tested_on, _ in PROTOCOLS:
+        found[SURVEYS[survey, tested_on]] = runs_on(known, survey, tested_on)
+        if (survey, tested_on) == ("spcc", "random"):
+            asked = {name: arm for name, arm in arms(survey, tested_on).items() if (arm.method, "detected") in SHOWN}
+            found[CUT] = _runs_of(known, {k: arm.replace(information="detected") for k, arm in asked.items()})
     return {survey: methods for survey, methods in found.items() if "trees" in methods}
 
 

@@ -45,7 +45,9 @@ SLOWER = {("eros1", "official"): {"epochs": 48}, ("spcc", "random"): {"epochs": 
 RIVALS = ("trees", "minirocket", "sampling", "largest")
 EMBEDDED = ("frozen", "beside")  # who learn from what the pre-trained encoder says
 METHODS = ("romae", "gru-d", *EMBEDDED, *RIVALS)
-SHOWN = {("trees", "ranks"), ("trees", "shuffled"), ("trees", "detected"), ("minirocket", "detected")}  # beside RoMAE
+SHOWN = {("trees", "ranks"), ("trees", "shuffled")} | {  # who can be given less than all; RoMAE also times alone
+    (method, "detected") for method in ("trees", "minirocket", "gru-d")
+} | {("romae", information) for information in ("ranks", "shuffled", "times", "detected")}
 DETECTED = 5.0  # stated errors that a value must be above 0
 HIDDEN = (1 - 0.7, 1 - 0.3)  # share of an object's points that a step of training does not see
 NOISE = 0.5  # added in training, in stated errors
@@ -99,7 +101,8 @@ class LightCurves(Contested):
         for first in ({"pretrain_on": "labelled"}, {"pretrain_epochs": 1}, {"pretrain_on": "mallorn"})
     ) + tuple(
         ("best", 5, {"survey": "spcc", "tested_on": "random", "information": "detected"} | more)
-        for more in ({"method": "trees"}, {"method": "minirocket"}, from_nothing("spcc", "random"), {"epochs": 48})
+        for more in ({"method": "trees"}, {"method": "minirocket"}, recurrent("spcc", "random"),
+                     from_nothing("spcc", "random"), {"epochs": 48})
     )
 
     survey: str = setting("eros1", "which light curves", choices=tuple(surveys.SURVEYS))
@@ -149,7 +152,7 @@ class LightCurves(Contested):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.information != "all" and self.method != "romae" and (self.method, self.information) not in SHOWN:
+        if self.information != "all" and (self.method, self.information) not in SHOWN:
             raise ValueError(f"information is {self.information!r}; for {self.method} it must be 'all'")
         if self.information == "detected" and self.survey in PERIODIC:
             raise ValueError(f"information is 'detected', which is for fluxes of transients; survey is {self.survey!r}")
