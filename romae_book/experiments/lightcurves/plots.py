@@ -35,7 +35,7 @@ def twenty(curves: Curves, periods: Sequence[float], wrong: Sequence[int] = (), 
         phase, value = curves.time[part][mine] / periods[i] % 1, curves.value[part][mine]
         off = i in wrong
         ax.plot(phase, value, "o", ms=2.2, color=figures.COLOURS["vermillion" if off else "green"])
-        ax.set_title(f"{periods[i]:.4f} d{', wrong' * off}", fontsize=8.5, weight="normal")
+        ax.set_title(f"{i + 1}: {periods[i]:.4f} d{', wrong' * off}", fontsize=8.5, weight="normal")
         ax.invert_yaxis()  # magnitudes: brighter is less
         ax.set(xticks=(0, 0.5, 1), yticks=())
     axes[-1, 2].set_xlabel("phase")
@@ -58,7 +58,7 @@ def answers(arrays: Mapping[str, Mapping[str, np.ndarray]], stars: Sequence[int]
             ax.plot(phase[x], a["prediction"][mine][x], "o", ms=3, color=figures.COLOURS["blue"], label="RoMAE")
             ax.invert_yaxis()
             ax.set(xticks=(0, 0.5, 1))
-        row[0].set_ylabel(f"{name}\nmagnitudes, brighter above", fontsize=9)
+        row[0].set_ylabel(f"{name}\nmagnitudes", fontsize=9)
     for ax, star in zip(axes[0], stars, strict=True):
         ax.set_title(f"star {star + 1}", fontsize=9.5, weight="normal")
     for ax in axes[-1]:

@@ -37,7 +37,7 @@ function explorable(root, data, kit) {
   const stars = data.stars.map((one, i) => kit.button(`star ${one.number}, type ${one.type}`, {class: "romae-button"},
     () => { star = i; alias = false; update(); }));
   const signed = v => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v).toFixed(2);
-  const slider = kit.slider({label: "Turns too many in nine years", min: -data.reach, max: data.reach, step: 0.02, value: turns,
+  const slider = kit.slider({label: "Turns too many", min: -data.reach, max: data.reach, step: 0.02, value: turns,
     format: signed, describe: v => `${signed(v)} turns from the true count`, change: v => { turns = v; update(); }});
   const off = kit.button("A day off", {class: "romae-button"}, () => { alias = !alias; update(); });
   const shownPeriod = kit.el("b"), shownRough = kit.el("b"), shownOff = kit.el("b"), above = kit.el("div"),
