@@ -458,6 +458,13 @@ SAID = {
             and all(part(name, "none").low <= 1 <= part(name, "none").high for name in ("ASAS", "MALLORN"))),
         "they name nine supernovae of ten, as many as a recurrent network is reported to after ten thousand labels":
             lambda: round(100 * mean(f"{CURVES} accuracy method=trees {SPCC}")) >= 90,  # 90.4 are reported
+        "From the first detection to the last the trees lose eight points, and the order stays.": lambda: (
+            round(100 * change(f"{CURVES} f1_macro method=trees {SPCC} | information=detected").mean) == -8
+            and all(whole["trees"].paired(whole[name], "f1_macro").low > 0
+                    and cut["trees"].paired(cut[name], "f1_macro").low > 0
+                    for whole, cut in [(chapter_10.by_survey()[name] for name in (
+                        chapter_10.SURVEYS["spcc", "random"], chapter_10.CUT))]
+                    for name in cut if name != "trees")),
         "and are five points of macro F1 ahead of RoMAE.": lambda: (
             (less := change(f"{CURVES} f1_macro method=trees {SPCC} | method=romae epochs=48")).high < 0
             and round(100 * less.mean) == -5),
