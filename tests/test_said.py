@@ -443,7 +443,7 @@ SAID = {
             / mean(f"{FOLDED} rmse axis=time hidden=visits epochs=24")) < 0.42,
         "RoMAE learnt from twenty stars and does as well, as far as five runs show.": lambda: level(
             "visits", "rmse_harmonics") and len(values(f"{FOLDED} rmse axis=phase hidden=visits")) == 5,
-        "There the circle is worth a fifth, and the rule, moved by these colours, is level with RoMAE again.": lambda: (
+        "There the circle is worth a fifth, and the rule, moved by these colours, is level with RoMAE.": lambda: (
             abs(mean(f"{FOLDED} rmse axis=phase hidden=points") / mean(f"{FOLDED} rmse axis=time hidden=points") - 0.8)
             < 0.03 and level("points", "rmse_harmonics_visit")),
         "With the circle it names stars no better, on EROS-1 and ASAS": lambda: all(
