@@ -458,7 +458,7 @@ SAID = {
             and all(part(name, "none").low <= 1 <= part(name, "none").high for name in ("ASAS", "MALLORN"))),
         "they name nine supernovae of ten, as many as a recurrent network is reported to after ten thousand labels":
             lambda: round(100 * mean(f"{CURVES} accuracy method=trees {SPCC}")) >= 90,  # 90.4 are reported
-        "From the first detection to the last the trees lose eight points, and stay ahead.": lambda: (
+        "Shown only what lies between first and last detection, the trees lose eight points and stay ahead.": lambda: (
             round(100 * change(f"{CURVES} f1_macro method=trees {SPCC} | information=detected").mean) == -8
             and all(whole["trees"].paired(whole[name], "f1_macro").low > 0
                     and cut["trees"].paired(cut[name], "f1_macro").low > 0
