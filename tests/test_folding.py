@@ -79,7 +79,7 @@ def test_the_catalogue_s_periods_are_found_again(monkeypatch):
         off = folding.turns_off(np.array([star.period for star in folding.observed(seed, "visits")]))
         assert (np.abs(off) < folding.RIGHT).sum() >= 17
     exact = data.load("rr_lyrae")
-    later = exact.period * (1 + 1e-6)  # a millionth of 3337 days by a half: 0.007 turns
+    later = exact.period * (1 + 1e-6)
     span = np.array([exact.time[exact.points(i)].max() - exact.time[exact.points(i)].min() for i in range(20)])
     np.testing.assert_allclose(folding.turns_off(later), -span / exact.period * 1e-6, rtol=1e-4)
 

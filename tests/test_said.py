@@ -446,7 +446,7 @@ SAID = {
             "visits", "rmse_harmonics") and len(values(f"{FOLDED} rmse axis=phase hidden=visits")) == 5,
         "There the circle is worth a fifth, and the rule, moved by these colours, is level with RoMAE.": lambda: (
             abs(mean(f"{FOLDED} rmse axis=phase hidden=points") / mean(f"{FOLDED} rmse axis=time hidden=points") - 0.8)
-            < 0.03 and level("points", "rmse_harmonics_visit")),
+            < 0.02 and level("points", "rmse_harmonics_visit")),
         "With the circle it names stars no better, on EROS-1 and ASAS": lambda: all(
             (gain := by["phase"].paired(by["scratch"], "f1_macro")).n == 5 and gain.low <= 0
             for where in (("eros1", "official"), ("asas", "folds"))
@@ -454,9 +454,7 @@ SAID = {
         "the trees reach a macro F1 of 0.88, and RoMAE from nothing is less than three points behind": lambda: (
             round(best := mean(f"{CURVES} f1_macro method=trees {EROS}"), 2) == 0.88
             and 0 < best - mean(f"{CURVES} f1_macro {STARS} epochs=48") < 0.03),
-        "With no positions at all it does as well on ASAS and MALLORN and loses a ninth on SPCC": lambda: (
-            abs(part("SPCC", "none").mean - 8 / 9) < 0.01 and part("SPCC", "none").high < 1
-            and all(part(name, "none").low <= 1 <= part(name, "none").high for name in ("ASAS", "MALLORN"))),
+        "Naming hardly needs positions at all": lambda: all(part(name, "none").mean > 0.88 for name in SURVEYS),
         "they name nine supernovae of ten, as many as a recurrent network is reported to after ten thousand labels":
             lambda: round(100 * mean(f"{CURVES} accuracy method=trees {SPCC}")) >= 90,  # 90.4 are reported
         "Shown only what lies between first and last detection, the trees lose eight points and stay ahead.": lambda: (

@@ -86,7 +86,7 @@ def by_survey() -> dict[str, dict[str, Runs]]:
     for survey, tested_on, _ in PROTOCOLS:
         found[SURVEYS[survey, tested_on]] = runs_on(known, survey, tested_on)
         if (survey, tested_on) == ("spcc", "random"):
-            asked = {name: arm for name, arm in arms(survey, tested_on).items() if (arm.method, "detected") in SHOWN}
+            asked = {name: arm for name, arm in arms(survey, tested_on).items() if arm.method in SHOWN["detected"]}
             found[CUT] = _runs_of(known, {k: arm.replace(information="detected") for k, arm in asked.items()})
     return {survey: methods for survey, methods in found.items() if "trees" in methods}
 

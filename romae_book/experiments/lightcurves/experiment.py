@@ -45,9 +45,10 @@ SLOWER = {("eros1", "official"): {"epochs": 48}, ("spcc", "random"): {"epochs": 
 RIVALS = ("trees", "minirocket", "sampling", "largest")
 EMBEDDED = ("frozen", "beside")  # who learn from what the pre-trained encoder says
 METHODS = ("romae", "gru-d", *EMBEDDED, *RIVALS)
-SHOWN = {("trees", "ranks"), ("trees", "shuffled")} | {  # who can be given less than all; RoMAE also times alone
-    (method, "detected") for method in ("trees", "minirocket", "gru-d")
-} | {("romae", information) for information in ("ranks", "shuffled", "times", "detected")}
+SHOWN = {  # who can be given less than all
+    "ranks": ("romae", "trees"), "shuffled": ("romae", "trees"), "times": ("romae",),
+    "detected": ("romae", "trees", "minirocket", "gru-d"),
+}
 DETECTED = 5.0  # stated errors that a value must be above 0
 HIDDEN = (1 - 0.7, 1 - 0.3)  # share of an object's points that a step of training does not see
 NOISE = 0.5  # added in training, in stated errors
@@ -120,10 +121,10 @@ class LightCurves(Contested):
         None, f"train on so many labels, of every class alike, and RoMAE for {LEAST} steps at least; None: all", low=2,
     )
     information: str = setting(
-        "all", "what is known of a point, for RoMAE and the trees: all; times as ranks; times shuffled against values, "
-        "band by band; times and bands alone (RoMAE only: for trees that is the method sampling); all, of a transient "
+        "all", "what is known of a point: all; for RoMAE and some rivals times as ranks; times shuffled against "
+        "values, band by band; times and bands alone (RoMAE only: for trees that is the method sampling); all, of a transient "
         "from its first to its last detection",
-        choices=("all", "ranks", "shuffled", "times", "detected"),
+        choices=("all", *SHOWN),
     )
     period: bool = setting(False, "tell the model the period that is found without labels, as a number in every token")
     axis: str = setting(
@@ -152,7 +153,7 @@ class LightCurves(Contested):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.information != "all" and (self.method, self.information) not in SHOWN:
+        if self.method not in SHOWN.get(self.information, METHODS):
             raise ValueError(f"information is {self.information!r}; for {self.method} it must be 'all'")
         if self.information == "detected" and self.survey in PERIODIC:
             raise ValueError(f"information is 'detected', which is for fluxes of transients; survey is {self.survey!r}")
