@@ -122,8 +122,8 @@ class LightCurves(Contested):
     )
     information: str = setting(
         "all", "what is known of a point: all; for RoMAE and some rivals times as ranks; times shuffled against "
-        "values, band by band; times and bands alone (RoMAE only: for trees that is the method sampling); all, of a transient "
-        "from its first to its last detection",
+        "values, band by band; times and bands alone (RoMAE only: for trees that is the method sampling); all, of a "
+        "transient from its first to its last detection",
         choices=("all", *SHOWN),
     )
     period: bool = setting(False, "tell the model the period that is found without labels, as a number in every token")
