@@ -68,8 +68,10 @@ def test_a_lecture_begins_at_what_its_address_asks_for(browser, site):
     assert at > 10
     tab.evaluate("location.hash = '#walk:step=3'")
     tab.wait_for_function("at => +document.querySelector('.romae-lecture-sign').textContent.split(' ')[0] < at", arg=at)
+    steps = tab.locator("[data-explorable=walk] [data-steps]").first
+    tab.locator("[data-explorable=walk] [data-steps][aria-valuenow='3']").first.wait_for()  # the figure has come, too
     tab.keyboard.press("ArrowRight")
-    assert tab.locator("[data-explorable=walk] [data-steps]").first.get_attribute("aria-valuenow") == "4"
+    assert steps.get_attribute("aria-valuenow") == "4"
     tab.close()
 
 
