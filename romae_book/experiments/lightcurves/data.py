@@ -139,8 +139,8 @@ def read_eros(folder: Path) -> Curves:
     marks."""
     objects = []
     for part, name in enumerate(("train", "test")):
-        label = {row["Unnamed: 0"]: int(float(row["type"])) for row in _rows(folder / f"{name}.csv")}
-        for row in _rows(folder / f"{name}_varlength_features.csv.gz"):
+        label = {row["Unnamed: 0"]: int(float(row["type"])) for row in table_rows(folder / f"{name}.csv")}
+        for row in table_rows(folder / f"{name}_varlength_features.csv.gz"):
             key = row.get("") or row.get("Unnamed: 0")
             if key not in label:
                 raise DataError(f"{folder / name}: the star {key} has a light curve and no class")
@@ -225,10 +225,10 @@ def read_mallorn(folder: Path) -> Curves:
 
 def _mallorn_tables(folder: Path) -> dict[str, np.ndarray]:
     """The competition's tables in the form of train.npz."""
-    log = {row["object_id"]: row for row in _rows(folder / "train_log.csv")}
+    log = {row["object_id"]: row for row in table_rows(folder / "train_log.csv")}
     points: dict[str, list] = {key: [] for key in log}
     for path in sorted(folder.glob("split_*/train_full_lightcurves.csv")):
-        for row in _rows(path):
+        for row in table_rows(path):
             if row["object_id"] in points:
                 flux = row["Flux"] or "nan"
                 points[row["object_id"]].append((row["Time (MJD)"], flux, row["Flux_err"] or "nan", row["Filter"]))
@@ -249,7 +249,7 @@ def read_asas(folder: Path) -> Curves:
     """ASAS stars of Richards et al. (2012): asas_training_set.tar.gz with a text file a star (time, magnitude, error),
     and classes.csv, called asas_training_set_classes.dat at its home."""
     table = folder / "asas_training_set_classes.dat"
-    label = {row["filename"]: row["class"] for row in _rows(table if table.exists() else folder / "classes.csv")}
+    label = {row["filename"]: row["class"] for row in table_rows(table if table.exists() else folder / "classes.csv")}
     classes, objects = tuple(sorted(set(label.values()))), []
     path = folder / "asas_training_set.tar.gz"
     if not path.exists():
@@ -270,9 +270,9 @@ def read_asas(folder: Path) -> Curves:
 
 def read_rr_lyrae(folder: Path) -> Curves:
     """Twenty RR Lyrae of SDSS Stripe 82 (Sesar et al. 2010), five bands: they come with the book."""
-    rows = _rows(folder / "rr_lyrae_points.csv.gz")
+    rows = table_rows(folder / "rr_lyrae_points.csv.gz")
     objects = []
-    for star in _rows(folder / "rr_lyrae_stars.csv"):
+    for star in table_rows(folder / "rr_lyrae_stars.csv"):
         mine = [row for row in rows if row["star"] == star["star"]]
         objects.append(dict(
             time=[float(row["time"]) for row in mine], value=[float(row["mag"]) for row in mine],
@@ -350,7 +350,7 @@ def _once(name: str, path: Path, _written: int) -> Curves:
     return found
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def table_rows(path: Path) -> list[dict[str, str]]:
     """The rows of a table with a heading, packed as .gz or not. DataError names a file that cannot be read."""
     if not path.exists():
         raise NotHere(f"{path} does not exist")
