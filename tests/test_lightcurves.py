@@ -11,7 +11,7 @@ from romae_book.experiments.classification import Classification
 from romae_book.experiments.lightcurves import data, experiment, rivals
 from romae_book.experiments.lightcurves.experiment import LightCurves, average_precision, deviation_loss
 from romae_lite.model import RoMAEPredictor
-from romae_lite.training import seeded
+from romae_lite.training import Interrupted, seeded
 
 SMALL = dict(encoder="16x2x1x24", decoder="16x2x1x24", epochs=1, pretrain_epochs=1, most=12)
 
@@ -282,6 +282,55 @@ def test_fine_tuning_goes_on_from_a_kept_first_stage_as_from_a_new_one(trained):
     assert len(trained) == 1 and all(torch.equal(new[name], kept[name]) for name in new)
     nothing = exp.replace(pretrain_epochs=0).train(exp.data(0), 0)[0].state_dict()
     assert any(not torch.equal(nothing[name], new[name]) for name in new)
+
+
+def test_several_networks_learn_from_all_labels_and_answer_in_the_mean(surveys, monkeypatch):
+    exp = LightCurves(survey="eros1", **SMALL | {"members": 3})
+    data, networks, alone = exp.data(0), [], Classification.second_stage
+
+    def second_stage(self, model, splits, seed, *args, **options):
+        networks.append((model, sorted(splits.train.aux["index"].tolist()), seed))
+        return alone(self, model, splits, seed, *args, **options)
+
+    monkeypatch.setattr(Classification, "second_stage", second_stage)
+    together, history = exp.train(data, 0)
+    train, valid, _ = exp.rows(0)
+    assert [rows for _, rows, _ in networks] == [sorted([*train, *valid])] * 3
+    assert len({seed for *_, seed in networks}) == 3
+    one, *others = (exp.logits(model, data.test).softmax(1) for model, *_ in networks)
+    assert all(not torch.allclose(one, other) for other in others)
+    expected = (one + others[0] + others[1]) / 3
+    assert torch.allclose(exp.logits(together, data.test).softmax(1), expected, atol=1e-5)
+    label = data.test.aux["label"].long()
+    found = exp.examine(together, data)
+    scores = [exp.score(p, label)["f1_macro"] for p in (one, *others)]
+    assert found["f1_macro_alone"] == pytest.approx(np.mean(scores))
+    assert not any(key.startswith("valid_") for entry in history for key in entry if entry["stage"] == "fine-tune")
+    seconds = [entry["seconds"] for entry in history]
+    assert seconds == sorted(seconds)
+
+
+def test_several_networks_go_on_after_a_kill(surveys, tmp_path):
+    """Stopped in the first stage, the first network and the last: the same answers in the end."""
+    exp, checkpoint = LightCurves(survey="eros1", **SMALL | {"members": 2, "batch": 8, "epochs": 2}), tmp_path / "x.st"
+    data = exp.data(0)
+    whole, history = exp.train(data, 0)
+    for path in (tmp_path / "lightcurves").glob("*.pretrained-*"):
+        path.unlink()  # else no first stage is trained that could be stopped
+    steps = {entry["stage"]: entry["step"] for entry in history}
+    assert steps["fine-tune"] > 6
+    for n in (1, 4, steps["fine-tune"] + 1):
+        asked = iter([False] * (n - 1) + [True])
+        with pytest.raises(Interrupted):
+            exp.train(data, 0, checkpoint=checkpoint, stop=lambda asked=asked: next(asked))
+    again, resumed = exp.train(data, 0, checkpoint=checkpoint)
+    assert torch.equal(whole.each, again.each) and [e["step"] for e in history] == [e["step"] for e in resumed]
+    assert set(tmp_path.glob("x*")) <= set(exp.checkpoints(checkpoint))
+
+
+def test_only_networks_have_members():
+    with pytest.raises(ValueError, match="members is 2; for trees it must be 1"):
+        LightCurves(survey="eros1", method="trees", members=2)
 
 
 @pytest.mark.parametrize("on", ["all", "labelled", "mallorn"])

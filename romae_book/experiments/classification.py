@@ -166,18 +166,27 @@ class Classification(Masked):
 
         The first stage keeps its own checkpoint, the second of `checkpoints`.
         """
-        train, model, history = data.train, self.build(seed), []
+        model, history = self.build(seed), []
         if self.pretrain_epochs:
             pretrained, history = self.first_stage(data, seed, checkpoint=checkpoint, log=log, **options)
             self.start(model, pretrained, seed)
-        weights, spent = self.class_weights(train), history[-1]["seconds"] if history else 0.0
+        return model, self.second_stage(model, data, seed, history, checkpoint=checkpoint, log=log, **options)
+
+    def second_stage(
+        self, model: nn.Module, data: Splits, seed: int, history: list[dict], *, checkpoint: Path | None = None,
+        log: Callable | None = None, **options,
+    ) -> list[dict]:
+        """Fine-tune a model, in place: what happened before, and then. Without a validation part none is scored."""
+        train, spent = data.train, history[-1]["seconds"] if history else 0.0
+        weights = self.class_weights(train)
         second = fit(
             self.trained_form(model), train, lambda m, batch, generator: self.loss(m, batch, generator, weights),
             self.recipe(len(train)), seed=seed, checkpoint=checkpoint, log=log,
             order=lambda generator: self.order(train, self.batch, generator), settings=self.config(),
-            validate=lambda m: {f"valid_{k}": v for k, v in self.validate(m, data.valid).items()}, **options,
+            validate=None if data.valid is None else lambda m: {
+                f"valid_{k}": v for k, v in self.validate(m, data.valid).items()}, **options,
         )
-        return model, history + [e | {"stage": "fine-tune", "seconds": round(e["seconds"] + spent, 2)} for e in second]
+        return history + [e | {"stage": "fine-tune", "seconds": round(e["seconds"] + spent, 2)} for e in second]
 
     # Metrics --------------------------------------------------------------------------------------------------------
 
@@ -252,6 +261,16 @@ class Answers(nn.Module):
     def __init__(self, p: np.ndarray):
         super().__init__()
         self.register_buffer("logits", torch.from_numpy(p).float().clamp(min=1e-6).log())
+
+
+class Together(Answers):
+    """What several networks say, in the mean; `each` keeps what they say alone. p: probabilities (M, n, K). network: one
+    of them, to count its weights."""
+
+    def __init__(self, p: np.ndarray, network: nn.Module):
+        super().__init__(p.mean(0))
+        self.register_buffer("each", torch.from_numpy(p))
+        self.network = network
 
 
 def stratified(label: np.ndarray, parts: int, rng: np.random.Generator) -> np.ndarray:

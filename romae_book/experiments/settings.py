@@ -30,7 +30,7 @@ def setting_values(exp: Any) -> dict[str, Any]:
         )
     for key in ("steps", "samples_seen"):
         if key in found:
-            found[key] *= found.get("rounds", 1)
+            found[key] *= found.get("rounds", 1) * found.get("members", 1)
     return found
 
 

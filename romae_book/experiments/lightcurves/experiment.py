@@ -21,10 +21,10 @@ from romae_lite.batching import trim
 from romae_lite.masking import hide, take
 from romae_lite.model import Encoder, RoMAE, masked_loss
 from romae_lite.tokens import Tokens, collate
-from romae_lite.training import NUMERICS, Recipe, seeded_build
+from romae_lite.training import NUMERICS, Recipe, mix_seed, seeded_build
 
 from ..base import Splits, numpy_rng, setting
-from ..classification import Answers, Classification, Contested, average_precision, stratified
+from ..classification import Answers, Classification, Contested, Together, average_precision, stratified
 from ..data import data_root
 from . import data as surveys
 from . import features, rivals
@@ -54,8 +54,10 @@ HIDDEN = (1 - 0.7, 1 - 0.3)  # share of an object's points that a step of traini
 NOISE = 0.5  # added in training, in stated errors
 LEAST = 150  # steps of fine-tuning on few labels, set beforehand: about as many as a thousand labels of SPCC get
 GRU_D = {"optimizer": "adamw", "lr": 3e-3}  # of 0.001, 0.003 and 0.01 the best on validation, EROS-1 and SPCC in sum
+LABELLED = {"eros1 official": 2912, "asas folds": 648, "spcc random": 1000, "spcc official": 1103}  # train, validation
 COUNTS = {"eros1": 3641, "asas": 810, "spcc": 21_319, "mallorn": 3043}  # objects
 TEST = 4000  # objects of SPCC to test on, where training is drawn at random
+MEMBERS = 5  # networks that answer together
 RADIUS = 4.0  # of the circle of the phase
 
 
@@ -101,6 +103,9 @@ class LightCurves(Contested):
         for tested_on in ("official", "random")
         for first in ({"pretrain_on": "labelled"}, {"pretrain_epochs": 1}, {"pretrain_on": "mallorn"})
     ) + tuple(
+        ("best", 5, {"survey": survey, "tested_on": tested_on} | ours | {"members": MEMBERS})
+        for survey, tested_on, ours in PROTOCOLS if (survey, tested_on) != ("spcc", "official")
+    ) + tuple(
         ("best", 5, {"survey": "spcc", "tested_on": "random", "information": "detected"} | more)
         for more in ({"method": "trees"}, {"method": "minirocket"}, recurrent("spcc", "random"),
                      from_nothing("spcc", "random"), {"epochs": 48})
@@ -133,6 +138,10 @@ class LightCurves(Contested):
     )
     position_scale: float = setting(1.0, "factor on the times: 1 counts days", low=1e-6, high=1e6)
     most: int = setting(512, "points of an object that are looked at, evenly chosen", low=8)
+    members: int = setting(
+        1, "networks, fine-tuned from one first stage, whose probabilities are averaged; several choose nothing, and "
+        "learn from the validation part as well", low=1, was=1,
+    )
 
     fast: bool = setting(True, "train in the fast form of the model (`romae_lite.fast`): half the time")
     encoder: str = setting("72x3x3x288", "size of the encoder")
@@ -157,6 +166,8 @@ class LightCurves(Contested):
             raise ValueError(f"information is {self.information!r}; for {self.method} it must be 'all'")
         if self.information == "detected" and self.survey in PERIODIC:
             raise ValueError(f"information is 'detected', which is for fluxes of transients; survey is {self.survey!r}")
+        if self.members > 1 and self.method != "romae":
+            raise ValueError(f"members is {self.members}; for {self.method} it must be 1")
         if self.method in EMBEDDED and not self.cls:
             raise ValueError(f"cls is False; {self.method} reads [CLS] beside the mean of the tokens")
         if self.tested_on == "official" and self.survey not in ("eros1", "spcc"):
@@ -240,13 +251,13 @@ class LightCurves(Contested):
 
     def training_set(self) -> int | None:
         """Known for RoMAE alone, and not of MALLORN, whose folds differ in size."""
-        counts = {"eros1 official": 2332, "asas folds": 532, "spcc random": 801, "spcc official": 884}
+        alone = {"eros1 official": 2332, "asas folds": 532, "spcc random": 801, "spcc official": 884}
+        counts = alone if self.members == 1 else LABELLED
         return (self.labels or counts.get(f"{self.survey} {self.tested_on}")) if self.method == "romae" else None
 
     def pretraining_set(self) -> int | None:
-        labelled = {"eros1 official": 2912, "spcc official": 1103, "spcc random": 1000}
         counts = {
-            "all": COUNTS.get(self.survey), "labelled": labelled.get(f"{self.survey} {self.tested_on}"), **COUNTS,
+            "all": COUNTS.get(self.survey), "labelled": LABELLED.get(f"{self.survey} {self.tested_on}"), **COUNTS,
         }
         return counts.get(self.pretrain_on) if self.method == "romae" else None
 
@@ -280,12 +291,33 @@ class LightCurves(Contested):
         if self.method == "gru-d":  # the same steps, augmentation and weights of classes as RoMAE from nothing
             return Classification.train(self.replace(pretrain_epochs=0, **GRU_D), data, seed, **options)
         if self.method == "romae":
-            return super().train(data, seed, **options)
+            return (super().train if self.members == 1 else self.train_members)(data, seed, **options)
         embedding, history = self.embedding(data, seed, **options) if self.method in EMBEDDED else (None, [])
         begun, spent = time.perf_counter(), history[-1]["seconds"] if history else 0.0
         model = Answers(self.opponent(data, seed, embedding))
         seconds = round(spent + time.perf_counter() - begun, 2)
         return model, [*history, {"step": 0, "seconds": seconds, "tokens_per_second": 0.0}]
+
+    def train_members(
+        self, data: Splits, seed: int, *, checkpoint: Path | None = None, **options
+    ) -> tuple[Together, list[dict]]:
+        """Each has a start and an order of its own. Their histories follow each other."""
+        index = torch.cat([part.aux["index"] for part in (data.train, data.valid)])
+        everything, answers = data._replace(train=self.tokens()[index], valid=None), []
+        pretrained, history = self.first_stage(data, seed, checkpoint=checkpoint, **options)
+        last, _, *others = self.checkpoints(checkpoint) if checkpoint else [None] * (self.members + 1)
+        for k, path in enumerate((*others, last)):
+            member = mix_seed(seed, 2 + k)
+            model = self.build(member)
+            if self.pretrain_epochs:
+                self.start(model, pretrained, member)
+            history = self.second_stage(model, everything, member, history, checkpoint=path, **options)
+            answers.append(self.logits(model, data.test).softmax(1).numpy())
+        return Together(np.stack(answers), model), history
+
+    def checkpoints(self, path: Path) -> tuple[Path, ...]:
+        more = (path.with_suffix(f".member{k}.safetensors") for k in range(self.members - 1))
+        return *super().checkpoints(path), *more
 
     def first_stage(self, data: Splits, seed: int, **options) -> tuple[RoMAE, list[dict]]:
         """It knows no label. So it is trained once for all counts of labels, methods and test sets, and kept beside the
@@ -294,7 +326,8 @@ class LightCurves(Contested):
             return super().first_stage(data, seed, **options)
         code = (Classification.autoencoder, Classification.first_stage, Classification.pretrain_recipe,
                 LightCurves.pretrain_loss, LightCurves.thinned, deviation_loss)
-        settings = {k: v for k, v in self.config().items() if k not in ("tested_on", "method", "labels", "epochs")}
+        other = ("tested_on", "method", "labels", "epochs", "members")
+        settings = {k: v for k, v in self.config().items() if k not in other}
         sample = self.pretrain_data(data, seed).fingerprint()
         facts = [settings, seed, HIDDEN, NOISE, NUMERICS, sample, *map(inspect.getsource, code)]
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
@@ -381,6 +414,9 @@ class LightCurves(Contested):
             f"average_precision_{name}": average_precision(label.numpy() == k, logits.softmax(1)[:, k].numpy())
             for k, name in enumerate(names[:6])
         }
+        if isinstance(model, Together):
+            alone = [self.score(each.log(), label)["f1_macro"] for each in model.each]
+            return found | {"f1_macro_alone": float(np.mean(alone))}
         if isinstance(model, Answers):
             return found
         valid, truth = self.logits(model, data.valid), data.valid.aux["label"].long().cpu()
