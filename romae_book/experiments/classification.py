@@ -264,8 +264,10 @@ class Answers(nn.Module):
 
 
 class Together(Answers):
-    """What several networks say, in the mean; `each` keeps what they say alone. p: probabilities (M, n, K). network: one
-    of them, to count its weights."""
+    """What several networks say, in the mean; `each` keeps what they say alone.
+
+    p: probabilities (M, n, K). network: one of them, whose weights are counted.
+    """
 
     def __init__(self, p: np.ndarray, network: nn.Module):
         super().__init__(p.mean(0))
