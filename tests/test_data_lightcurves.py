@@ -9,6 +9,7 @@ import tarfile
 import numpy as np
 import pytest
 
+from benchmarks import features
 from romae_book.experiments.data import DataError, NotHere
 from romae_book.experiments.lightcurves import data
 
@@ -29,8 +30,8 @@ def eros(folder, made):
         mine = made[part::2]
         with open(folder / f"{name}.csv", "w", newline="") as file:
             out = csv.writer(file)
-            out.writerow(["Unnamed: 0", "period", "type"])
-            out.writerows([f"{part}_{i}", 3.5, f"{1 + i % 4}.0"] for i in range(len(mine)))
+            out.writerow(["Unnamed: 0", "period", "div_period", "quality", "type"])
+            out.writerows(reversed([[f"{part}_{i}", 3.5, 2, i % 4, f"{1 + i % 4}.0"] for i in range(len(mine))]))
         with gzip.open(folder / f"{name}_varlength_features.csv.gz", "wt", newline="") as file:
             out = csv.writer(file)
             out.writerow(["", *(f"{what}_points_{band}" for what in ("time", "light", "error") for band in "br")])
@@ -185,3 +186,21 @@ def test_the_stars_that_come_with_the_book():
         time, value = found.time[found.points(i)][mine], found.value[found.points(i)][mine]
         rough = lambda order, value=value: np.abs(np.diff(value[order])).mean()  # noqa: E731
         assert rough(np.argsort(time / found.period[i] % 1)) < 0.7 * rough(np.argsort(time))
+
+
+def test_a_period_is_right_where_it_stays_in_step(tmp_path):
+    """Over ninety days a fifth of a turn is 0.78 per cent of 3.5 / 2 days, and other stars are refused."""
+    made = objects(16, 2)
+    for one in made:
+        one["time"] = np.sort(one["time"])
+        one["time"][[0, -1]] = 50_000, 50_090
+    eros(tmp_path, made)
+    curves, rows = data.read_eros(tmp_path), features.catalogue(tmp_path)
+    period = np.full(16, 1.75)
+    period[curves.label == 0] *= 1.003  # 0.154 turns
+    period[curves.label == 1] *= 1.005  # 0.256 turns
+    period[curves.label == 2] *= 2
+    found = features.agreement(curves, period, rows)
+    assert found == {"all": 0.5, "well seen": 0.5, "binary": 1, "cepheid": 0, "RR Lyrae": 0, "Mira": 1}
+    with pytest.raises(SystemExit, match="other stars"):
+        features.agreement(curves, period, rows[::-1])
