@@ -32,7 +32,8 @@ def measure(name: str, source: Path | None) -> dict:
         found["periods"] = agreement(curves, np.exp(table[:, 32 * len(curves.bands)]), catalogue(source))
     return found | {
         "data": curves.fingerprint(), "commit": provenance.loaded_commit(), "versions": provenance.versions(),
-        "command": f"python -m benchmarks.features {name}", "created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "command": f"python -m benchmarks.features {name}{' --source FOLDER' * bool(source)}",
+        "created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
     }
 
 
