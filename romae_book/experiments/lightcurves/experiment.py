@@ -431,7 +431,8 @@ class LightCurves(Contested):
 
 def arms(survey: str, tested_on: str, labels: int | None = None) -> dict[str, LightCurves]:
     """Who is compared in one of PROTOCOLS, on all labels or so many, each with its settings: RIVALS, EMBEDDED, "gru-d",
-    "pre-trained", "scratch", of stars "phase", and "untrained", a frozen encoder that saw nothing."""
+    "pre-trained", "scratch", of stars "phase", on all labels "together", MEMBERS of the pre-trained, and "untrained", a
+    frozen encoder that saw nothing."""
     rival = LightCurves.best().replace(survey=survey, tested_on=tested_on, labels=labels)
     settings, fewer = protocol(survey, tested_on), FEWER.get(survey, {})
     ours, scratch = rival.replace(**settings), rival.replace(**from_nothing(survey, tested_on))
@@ -444,6 +445,7 @@ def arms(survey: str, tested_on: str, labels: int | None = None) -> dict[str, Li
     found = {name: rival.replace(method=name) for name in RIVALS}
     found |= {name: frozen.replace(method=name, **fewer) for name in EMBEDDED}
     found |= {"phase": scratch.replace(axis="phase")} if survey in PERIODIC else {}
+    found |= {"together": ours.replace(members=MEMBERS)} if labels is None else {}
     return found | {
         "gru-d": rival.replace(**recurrent(survey, tested_on)), "pre-trained": ours, "scratch": scratch,
         "untrained": frozen.replace(method="frozen", pretrain_epochs=0),

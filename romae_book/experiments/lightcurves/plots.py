@@ -15,6 +15,7 @@ from .data import Curves
 MARKS = {  # of each method: words, colour, mark, filled
     "trees": ("boosted trees on features", "green", "D", True), "minirocket": ("MiniRocket", "green", "s", False),
     "pre-trained": ("RoMAE, pre-trained", "blue", "o", True), "scratch": ("RoMAE, not pre-trained", "blue", "o", False),
+    "together": ("RoMAE, pre-trained, five networks", "blue", "*", True),
     "frozen": ("RoMAE, frozen, linear head", "blue", "^", True),
     "untrained": ("RoMAE, frozen, never trained", "blue", "^", False),
     "beside": ("trees on features and frozen RoMAE", "purple", "D", False),
