@@ -331,6 +331,8 @@ def test_several_networks_go_on_after_a_kill(surveys, tmp_path):
 def test_only_networks_have_members():
     with pytest.raises(ValueError, match="members is 2; for trees it must be 1"):
         LightCurves(survey="eros1", method="trees", members=2)
+    with pytest.raises(ValueError, match="choose members=1, or labels=None"):
+        LightCurves(survey="eros1", labels=10, members=2)
 
 
 @pytest.mark.parametrize("on", ["all", "labelled", "mallorn"])

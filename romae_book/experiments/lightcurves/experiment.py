@@ -168,6 +168,9 @@ class LightCurves(Contested):
             raise ValueError(f"information is 'detected', which is for fluxes of transients; survey is {self.survey!r}")
         if self.members > 1 and self.method != "romae":
             raise ValueError(f"members is {self.members}; for {self.method} it must be 1")
+        if self.members > 1 and self.labels is not None:
+            raise ValueError(f"members is {self.members}, which learn from the validation part, and labels "
+                             f"{self.labels}, which leave it out; choose members=1, or labels=None")
         if self.method in EMBEDDED and not self.cls:
             raise ValueError(f"cls is False; {self.method} reads [CLS] beside the mean of the tokens")
         if self.tested_on == "official" and self.survey not in ("eros1", "spcc"):
