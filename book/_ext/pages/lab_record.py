@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -228,8 +229,12 @@ def metrics_of(name: str, runs: Iterable[Record]) -> list[str]:
 
 
 def steps_of(run: Record) -> int:
-    """Of all stages."""
-    return sum({entry.get("stage"): entry["step"] for entry in run.history}.values())
+    """Of all stages and networks: what is counted up to where another count begins."""
+    ends = [
+        now["step"] for now, then in pairwise([*run.history, {"step": -1}])
+        if then["step"] < now["step"] or then.get("stage") != now.get("stage")
+    ]
+    return sum(ends)
 
 
 def run_table(runs: Runs) -> RunTable:
@@ -315,7 +320,8 @@ def budget_words(run: Record) -> str:
     seen = values.get("samples_seen", 0) + values.get("pretrain_samples_seen", 0)
     before = f"{values['pretrain_epochs']:,} epochs of pre-training and " if values.get("pretrain_epochs") else ""
     epochs = f"{before}{values['epochs']:,} epoch{'s' * (values['epochs'] > 1)}"
-    return f"{size}{epochs}" + (f", {seen:,} samples seen" if seen else "")
+    networks = f" of each of {values['members']} networks" if values.get("members", 1) > 1 else ""
+    return f"{size}{epochs}{networks}" + (f", {seen:,} samples seen" if seen else "")
 
 
 # Deviations, and what is missing --------------------------------------------------------------------------------------
