@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from romae_book.experiments.lightcurves.data import Curves, load, table_rows
-from romae_book.experiments.lightcurves.experiment import PERIODIC
+from romae_book.experiments.lightcurves.data import Curves, eros_stars, load
+from romae_book.experiments.lightcurves.experiment import PERIODIC, log_periods
 from romae_book.experiments.lightcurves.features import features
 from romae_book.experiments.lightcurves.folding import RIGHT
 from romae_book.lab import provenance
@@ -29,22 +29,13 @@ def measure(name: str, source: Path | None) -> dict:
     table = features(curves, name in PERIODIC)
     found = {"objects": len(curves), "seconds": round(time.process_time() - began, 1)}
     if source and name == "eros1":
-        found["periods"] = agreement(curves, np.exp(table[:, 32 * len(curves.bands)]), catalogue(source))
+        rows = [star for _, star, _ in eros_stars(source)]
+        found["periods"] = agreement(curves, np.exp(log_periods(table, curves)), rows)
     return found | {
         "data": curves.fingerprint(), "commit": provenance.loaded_commit(), "versions": provenance.versions(),
         "command": f"python -m benchmarks.features {name}{' --source FOLDER' * bool(source)}",
         "created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
     }
-
-
-def catalogue(source: Path) -> list[dict[str, str]]:
-    """The stars' rows of train.csv and test.csv, in the order of `Curves`: that of the files of light curves."""
-    found = []
-    for part in ("train", "test"):
-        rows = {row["Unnamed: 0"]: row for row in table_rows(source / f"{part}.csv")}
-        curves = table_rows(source / f"{part}_varlength_features.csv.gz")
-        found += [rows[row.get("") or row["Unnamed: 0"]] for row in curves]
-    return found
 
 
 def agreement(curves: Curves, period: np.ndarray, rows: list[dict[str, str]]) -> dict[str, float]:

@@ -195,7 +195,7 @@ def test_a_period_is_right_where_it_stays_in_step(tmp_path):
         one["time"] = np.sort(one["time"])
         one["time"][[0, -1]] = 50_000, 50_090
     eros(tmp_path, made)
-    curves, rows = data.read_eros(tmp_path), features.catalogue(tmp_path)
+    curves, rows = data.read_eros(tmp_path), [star for _, star, _ in data.eros_stars(tmp_path)]
     period = np.full(16, 1.75)
     period[curves.label == 0] *= 1.003  # 0.154 turns
     period[curves.label == 1] *= 1.005  # 0.256 turns

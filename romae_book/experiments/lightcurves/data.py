@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import pairwise
@@ -138,20 +138,27 @@ def read_eros(folder: Path) -> Curves:
     two bands. Taken from the tables: the class alone; period, div_period, quality and the rest are derived, or people's
     marks."""
     objects = []
-    for part, name in enumerate(("train", "test")):
-        label = {row["Unnamed: 0"]: int(float(row["type"])) for row in table_rows(folder / f"{name}.csv")}
-        for row in table_rows(folder / f"{name}_varlength_features.csv.gz"):
-            key = row.get("") or row.get("Unnamed: 0")
-            if key not in label:
-                raise DataError(f"{folder / name}: the star {key} has a light curve and no class")
-            points = [
-                [np.array(json.loads(row[f"{what}_points_{band}"]), float) for what in ("time", "light", "error")]
-                for band in "br"
-            ]
-            time, value, error = (np.concatenate(column) for column in zip(*points, strict=True))
-            band = np.repeat([0, 1], [len(points[0][0]), len(points[1][0])])
-            objects.append(dict(time=time, value=value, error=error, band=band, label=label[key] - 1, part=part))
+    for part, star, curve in eros_stars(folder):
+        points = [
+            [np.array(json.loads(curve[f"{what}_points_{band}"]), float) for what in ("time", "light", "error")]
+            for band in "br"
+        ]
+        time, value, error = (np.concatenate(column) for column in zip(*points, strict=True))
+        band = np.repeat([0, 1], [len(points[0][0]), len(points[1][0])])
+        label = int(float(star["type"])) - 1
+        objects.append(dict(time=time, value=value, error=error, band=band, label=label, part=part))
     return gathered(objects, ("b", "r"), tuple(EROS_TYPES.values()))
+
+
+def eros_stars(folder: Path) -> Iterator[tuple[int, dict[str, str], dict[str, str]]]:
+    """Of every star, in the order of `Curves`: its part, its row of train.csv or test.csv, and that of its points."""
+    for part, name in enumerate(("train", "test")):
+        stars = {row["Unnamed: 0"]: row for row in table_rows(folder / f"{name}.csv")}
+        for curve in table_rows(folder / f"{name}_varlength_features.csv.gz"):
+            key = curve.get("") or curve.get("Unnamed: 0")
+            if key not in stars:
+                raise DataError(f"{folder / name}: the star {key} has a light curve and no class")
+            yield part, stars[key], curve
 
 
 SPCC_CLASSES = ("II", "Ia", "Ibc")

@@ -479,7 +479,7 @@ def deviation_loss(prediction: Tensor, target: Tensor, pad: Tensor | None) -> Te
 def _tokens(survey: str, information: str, period: bool, phase: bool, scale: float, most: int) -> Tokens:
     curves = informed(surveys.load(survey), information)
     known = phase or (period and information != "times")
-    found = hand_made(survey, information)[:, 32 * len(curves.bands)] if known else None  # (n,) log of the period
+    found = log_periods(hand_made(survey, information), curves) if known else None  # (n,)
     samples = []
     for i in range(len(curves)):
         part = curves.points(i)
@@ -568,6 +568,11 @@ def described(t: np.ndarray, y: np.ndarray, e: np.ndarray, b: np.ndarray, period
     out[:, 0], out[:, 1] = np.clip(y / spread, -20, 20), np.clip(np.log(e / spread), -8, 3)
     out[:, 2:5] = facts
     return out
+
+
+def log_periods(table: np.ndarray, curves: Curves) -> np.ndarray:
+    """Of variable stars' features (n, F) the logarithm of the period in days, (n,): it follows 32 of every band."""
+    return table[:, 32 * len(curves.bands)]
 
 
 @lru_cache(maxsize=2)
